@@ -1,0 +1,132 @@
+/* opfuse: the public API. This header is the manual.
+ *
+ * A context holds options and diagnostics; a model is a file read and typed under the context's options; a session is a
+ * model compiled for this machine. Objects of one context belong to one thread at a time; several contexts may live in
+ * several threads. There is no global state.
+ *
+ *   opf_context *context = opf_context_new();
+ *   opf_model *model;  opf_session *session;
+ *   opf_context_set(context, "fuse", "best");
+ *   if (opf_model_load(&model, context, "model.onnx") == OPF_OK && opf_session_new(&session, model) == OPF_OK) …
+ *
+ * Every call that can fail returns opf_status and leaves details in the context's diagnostics (opf_context_diagnostics).
+ */
+#ifndef OPFUSE_OPFUSE_H
+#define OPFUSE_OPFUSE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "opfuse/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define OPFUSE_VERSION "0.1.0"
+
+typedef struct opf_context opf_context;
+typedef struct opf_model opf_model;
+typedef struct opf_session opf_session;
+
+const char *opf_version(void);
+
+/* ---- context ---- */
+
+opf_context *opf_context_new(void); /* never NULL */
+void opf_context_free(opf_context *context); /* models and sessions first */
+
+/* Options, by the names of the command line without dashes: "fuse" (none, tvm, best, or a file), "cache", "machine",
+ * "threads", "seed", "dim" (NAME=N, repeatable), "hint" (NAME=N, repeatable), "shape" (NAME=D,D,…, repeatable),
+ * "dump-after", "stop-after", "time-passes" ("1"), "verbose" ("0", "1"), "max-depth".
+ * OPF_ERROR_USAGE for an unknown name or a value that does not fit. */
+opf_status opf_context_set(opf_context *context, const char *option, const char *value);
+
+/* One diagnostic; texts live until the next call that clears or adds diagnostics. */
+typedef struct opf_message {
+    opf_severity severity;
+    const char *code, *text;   /* class, and the whole printed form (docs/errors.md) */
+    const char *file, *node, *op, *message, *hint; /* parts; may be NULL */
+    int node_index;            /* -1 for none */
+} opf_message;
+size_t opf_context_messages(const opf_context *context);
+opf_message opf_context_message(const opf_context *context, size_t index);
+void opf_context_clear_messages(opf_context *context);
+
+/* Text produced by dumps (--dump-after, --time-passes) and progress of long work. NULL switches off. */
+void opf_context_on_text(opf_context *context, void (*write)(void *data, const char *text), void *data);
+void opf_context_on_progress(opf_context *context, void (*progress)(void *data, const char *what, int done, int total), void *data);
+
+/* ---- tensors ---- */
+
+/* A tensor at the border of the API. dtype numbers are ONNX's TensorProto.DataType. */
+typedef struct opf_array {
+    const char *name;          /* NULL where it does not matter */
+    int dtype, rank;
+    const int64_t *dims;
+    const void *data;          /* row-major; strings: const char *const * */
+} opf_array;
+
+const char *opf_array_dtype_name(int dtype);
+/* Files: .npy and .pb (TensorProto). The array and its bytes belong to the context until it is freed. */
+opf_status opf_array_read(opf_array *out, opf_context *context, const char *path);
+opf_status opf_array_write(opf_context *context, const opf_array *array, const char *path); /* by extension, .npy or .pb */
+
+/* ---- models ---- */
+
+opf_status opf_model_load(opf_model **out, opf_context *context, const char *path);
+opf_status opf_model_load_memory(opf_model **out, opf_context *context, const void *data, size_t size, const char *name);
+void opf_model_free(opf_model *model);
+
+typedef struct opf_port {
+    const char *name;
+    int dtype, rank;
+    const int64_t *dims;       /* -1: unknown until it runs */
+    const char *const *dim_names; /* expression of symbols, or number, per axis */
+} opf_port;
+size_t opf_model_inputs(const opf_model *model);
+size_t opf_model_outputs(const opf_model *model);
+opf_port opf_model_input(const opf_model *model, size_t index);
+opf_port opf_model_output(const opf_model *model, size_t index);
+
+/* Makes an input tensor that suits input `index` for sizes chosen so far: kind "zeros", "ones", "uniform:LO:HI", or NULL
+ * for seeded values in a natural range (integers stay inside what they index). Sizes: pins, else shapes given, else
+ * leading 1 and others 64. */
+opf_status opf_model_make_input(opf_array *out, opf_model *model, size_t index, const char *kind);
+
+/* ---- sessions ---- */
+
+opf_status opf_session_new(opf_session **out, opf_model *model); /* compiles, or finds it in the cache */
+void opf_session_free(opf_session *session);
+/* Inputs in the order of opf_model_input. outputs[i] is filled; its bytes belong to the session until its next run. */
+opf_status opf_session_run(opf_session *session, const opf_array *inputs, opf_array *outputs);
+
+/* ---- reports: text into a string that the caller frees with opf_string_free ---- */
+
+void opf_string_free(char *string);
+opf_status opf_model_explain(opf_model *model, const char *format, char **out);     /* "text", "json" */
+opf_status opf_model_check(opf_model *model, const char *format, char **out);       /* "text", "json" */
+opf_status opf_model_graph(opf_model *model, const char *format, int after, char **out); /* "dot", "svg"; after 0: as read, 1: groups as clusters */
+opf_status opf_operators(const char *format, char **out);                           /* "text", "json" */
+opf_status opf_doctor(opf_context *context, char **out);
+
+/* Compares generated code with the evaluator (and with `expected` outputs where not NULL) on these inputs.
+ * OPF_ERROR_MISMATCH where it does not hold. tolerance: "fp32", "fp16", "int8" or NULL for rtol/atol. */
+typedef struct opf_verify_options {
+    int all;                   /* every value stored between kernels, not only outputs */
+    const char *tolerance;
+    double rtol, atol;         /* < 0: defaults 1e-3 and 1e-5 */
+    const opf_array *expected; /* one per output, or NULL */
+} opf_verify_options;
+opf_status opf_model_verify(opf_model *model, const opf_array *inputs, const opf_verify_options *options, char **report);
+
+/* Shared object with a plain C entry (opfuse's ABI, header written beside it). */
+opf_status opf_model_build(opf_model *model, const char *path);
+
+/* Wall times in milliseconds, runs of the model and of its unfused build (policy none) in turns. Arrays of `runs`. */
+opf_status opf_model_bench(opf_model *model, const opf_array *inputs, int warmup, int runs, double *fused_ms, double *unfused_ms);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

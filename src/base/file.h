@@ -1,0 +1,28 @@
+/* Files: mapped for reading, written beside and renamed. */
+#ifndef OPF_BASE_FILE_H
+#define OPF_BASE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/diag.h"
+#include "base/text.h"
+
+typedef struct opf_mapping {
+    const unsigned char *data; /* NULL for an empty file */
+    size_t size;
+} opf_mapping;
+
+/* Maps a regular file read-only and privately. Reports "io" and returns OPF_ERROR_SYSTEM (missing, unreadable, no
+ * regular file). */
+opf_status opf_file_map(opf_mapping *out, const char *path, opf_diags *diags);
+void opf_file_unmap(opf_mapping *mapping);
+/* Writes the whole file or nothing: a temporary file in the same folder, flushed, then renamed. */
+opf_status opf_file_write(const char *path, const void *data, size_t size, opf_diags *diags);
+opf_status opf_folder_make(const char *path, opf_diags *diags); /* with parents; fine where it exists */
+void opf_folder_remove(const char *path);                       /* recursively; silent */
+bool opf_file_exists(const char *path);
+/* A fresh private folder for scratch files under $TMPDIR or /tmp; path in `out` (arena). */
+opf_status opf_folder_temporary(char **out, opf_arena *arena, opf_diags *diags);
+
+#endif

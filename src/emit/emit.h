@@ -1,0 +1,32 @@
+/* Emission: program → C text. Kernels and main alike; there is no second executor. */
+#ifndef OPF_EMIT_EMIT_H
+#define OPF_EMIT_EMIT_H
+
+#include "plan/program.h"
+
+/* One function `void NAME(const opf_args *args, int part, int parts)` with its banner, without the prelude.
+ * Equal nests give equal text apart from name and banner: callers share kernels by this text. */
+opf_status opf_emit_kernel(const opf_nest *nest, const char *name, opf_text *out);
+/* The body alone, for sharing: no name, no banner. */
+opf_status opf_emit_kernel_body(const opf_nest *nest, opf_text *out);
+
+/* C text of a scalar expression. Loads are printed by the callback; variables by name. Used by all emitters. */
+typedef struct opf_emit_scope {
+    void (*load)(void *data, const opf_expr *load, opf_text *out);
+    void (*var)(void *data, int position, opf_text *out);
+    void *data;
+} opf_emit_scope;
+void opf_emit_expr(const opf_expr *e, const opf_emit_scope *scope, opf_text *out);
+/* A dim as C text over the local names of the symbols. */
+void opf_emit_dim(opf_dim dim, opf_text *out);
+const char *opf_emit_ctype(opf_dtype dtype); /* "float", "int64_t", "unsigned char" for bool, … storage type */
+
+/* The parts of the prelude that every generated file starts with, and what a file that holds kernels needs. */
+const char *opf_prelude_abi(void);
+const char *opf_prelude_kernels(void);
+
+/* A program as one or more C files that compile alone: kernels spread over `n_kernel_files`, then main. (texts: caller
+ * frees; count is n_kernel_files + 1) */
+opf_status opf_emit_program(const opf_program *program, int n_kernel_files, opf_text *files);
+
+#endif

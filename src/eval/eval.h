@@ -1,0 +1,24 @@
+/* The reference evaluator: the graph as read, node by node, every node computed in double (integers exactly, float64 in
+ * long double) from its stages and rounded to the value's own type before the next node. Serves verify and constant
+ * folding; never a user's run. No pass, no simplification of the graph comes before it. */
+#ifndef OPF_EVAL_EVAL_H
+#define OPF_EVAL_EVAL_H
+
+#include "ops/op.h"
+
+typedef struct opf_eval opf_eval;
+
+/* Evaluates the typed graph for concrete inputs (graph order, without initializers): `inputs[i]` has the input's dtype.
+ * `keep_all`: every value stays readable afterwards; else only graph outputs. */
+opf_status opf_eval_new(opf_eval **out, opf_graph *graph, const opf_tensor *const *inputs, bool keep_all);
+opf_status opf_eval_run(opf_eval *eval);
+const opf_tensor *opf_eval_value(const opf_eval *eval, const opf_value *value); /* NULL where not kept */
+void opf_eval_free(opf_eval *eval);
+
+/* One node with constant inputs: its outputs in `out` (arena). For constant folding. */
+opf_status opf_eval_node(opf_node *node, const opf_tensor *const *inputs, opf_tensor **out, opf_arena *arena);
+
+/* Evaluates one stage at concrete sizes into `result` (elements in row-major order, double or int64 by `dtype`): the
+ * vectorised interpreter that all of the above use. */
+
+#endif

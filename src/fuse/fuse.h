@@ -1,0 +1,88 @@
+/* Fusion: graph → groups of stages, and the log that says why. Knows no schedule.
+ *
+ * kind.c     pattern kind of each node (table under tvm, derived from stages under best)
+ * postdom.c  post-dominator tree over the indexed forward graph
+ * partition.c union-find groups, three phases, path check (policy tvm)
+ * rules.c    the table of rules, each with an id and the sentence that `explain` prints
+ * cost.c     bytes and FLOPs of a group at nominal sizes
+ * compose.c  a set of nodes → one list of stages
+ * why.c      the log */
+#ifndef OPF_FUSE_FUSE_H
+#define OPF_FUSE_FUSE_H
+
+#include "ops/op.h"
+
+typedef enum opf_policy { OPF_POLICY_NONE, OPF_POLICY_TVM, OPF_POLICY_BEST } opf_policy;
+
+typedef enum opf_step_kind {
+    OPF_STEP_KERNEL,  /* generated code */
+    OPF_STEP_LIBRARY, /* a C kernel of the prelude */
+    OPF_STEP_VIEW,    /* other extents over the same bytes */
+    OPF_STEP_FOLDED   /* known before the program runs (shape arithmetic), or a constant */
+} opf_step_kind;
+const char *opf_step_kind_name(opf_step_kind kind); /* "kernel", "library", "view", "folded" */
+
+/* A value that a group stores: stage `stage` (index into stages.list) is `value`. */
+typedef struct opf_result { opf_value *value; int stage; } opf_result;
+
+typedef struct opf_group {
+    int id;                         /* position in fusion->groups, which is execution order */
+    opf_kind kind;
+    opf_step_kind step;
+    OPF_VEC(opf_node *) nodes;      /* in graph order */
+    opf_stages stages;              /* inputs: distinct values from outside; empty for folded groups */
+    OPF_VEC(opf_result) results;
+    const char *rule;               /* id of the rule that made the group what it is; "single" for one node */
+    double flops;                   /* at nominal sizes */
+    int64_t bytes_before;           /* read + written when each node is a kernel of its own */
+    int64_t bytes_after;            /* each outside value read once, each result written once */
+} opf_group;
+
+typedef enum opf_verdict { OPF_FUSED, OPF_VIEWED, OPF_FOLDED, OPF_COPIED, OPF_REFUSED } opf_verdict;
+const char *opf_verdict_name(opf_verdict verdict);
+
+/* One use of a value by a node: exactly one verdict. */
+typedef struct opf_edge {
+    const opf_node *from, *to;
+    const opf_value *value;
+    opf_verdict verdict;
+    const char *rule;               /* id in the rule table */
+    const char *reason;             /* the sentence, with the values behind it */
+    const opf_node *blocker;        /* node on the path that forbids it, or NULL */
+    int64_t buffer_bytes;           /* of the value at nominal sizes */
+} opf_edge;
+
+/* Two nodes that read the same value and could share one pass over it. */
+typedef struct opf_sibling {
+    const opf_node *a, *b;
+    const opf_value *shared;
+    opf_verdict verdict;
+    const char *reason;
+} opf_sibling;
+
+typedef struct opf_fusion {
+    opf_module *module;
+    opf_graph *graph;
+    opf_policy policy;
+    OPF_VEC(opf_group *) groups;
+    OPF_VEC(opf_edge) edges;
+    OPF_VEC(opf_sibling) siblings;
+} opf_fusion;
+
+typedef struct opf_fuse_options {
+    opf_policy policy;
+    int max_depth;                  /* TVM's limit on nodes of a group; 0: 256 */
+    /* Kinds given from outside, by node name, for tests of the algorithm alone; NULL: none. Returns -1 for "no word". */
+    int (*kind_override)(void *data, const char *node);
+    void *kind_data;
+} opf_fuse_options;
+
+/* The graph must be typed. */
+opf_status opf_fuse(opf_fusion **out, opf_graph *graph, const opf_fuse_options *options);
+
+/* Reports (format "text" or "json", schema in docs/cli.md) of the log. */
+void opf_explain_text(const opf_fusion *fusion, opf_text *out);
+opf_status opf_explain_json(const opf_fusion *fusion, opf_text *out);
+void opf_fusion_print(const opf_fusion *fusion, opf_text *out); /* groups with their stages: --dump-after=fuse */
+
+#endif

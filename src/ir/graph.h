@@ -1,0 +1,180 @@
+/* The graph: nodes and values, linked both ways, with sub-graphs. A module owns everything read from one model file.
+ *
+ * Invariants, held by opf_graph_check: nodes are in topological order; every value has one producer (a node, or it is a
+ * graph input or a constant); uses mirror inputs exactly; names of values and of nodes are unique within a graph. */
+#ifndef OPF_IR_GRAPH_H
+#define OPF_IR_GRAPH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "base/file.h"
+#include "base/intern.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "expr/expr.h"
+#include "ir/tensor.h"
+
+typedef struct opf_module opf_module;
+typedef struct opf_graph opf_graph;
+typedef struct opf_node opf_node;
+typedef struct opf_value opf_value;
+
+typedef enum opf_value_kind { OPF_VALUE_TENSOR, OPF_VALUE_SEQUENCE, OPF_VALUE_OPTIONAL, OPF_VALUE_MAP } opf_value_kind;
+
+typedef struct opf_use {
+    opf_node *node; /* a use from a sub-graph names the node inside the sub-graph */
+    int input;      /* position in node->inputs */
+} opf_use;
+
+struct opf_value {
+    const char *name;      /* interned; unique in the graph */
+    int id;                /* dense in the module */
+    opf_graph *graph;
+    opf_value_kind kind;
+    opf_dtype dtype;       /* element type; OPF_NO_DTYPE until typed */
+    int rank;              /* -1 until known */
+    opf_dim *dims;         /* rank entries once typed */
+    /* Declared type in the file: graph inputs (the truth), outputs and value_info (hints only). rank -1: none given.
+     * An entry is a constant >= 0, or NULL with a name in declared_names or without one. */
+    int declared_rank;
+    opf_dtype declared_dtype;
+    int64_t *declared_dims;            /* -1: unknown */
+    const char **declared_names;       /* NULL or symbol name, per axis */
+    opf_node *producer;    /* NULL for inputs and constants */
+    int producer_output;
+    OPF_VEC(opf_use) uses;
+    const opf_tensor *constant; /* initializer or Constant node's value; NULL otherwise */
+    /* What is known of the elements of a small integer, bool or float tensor, in row-major order: expressions of symbols
+     * only. Serves shape arithmetic. content_count is the number of elements; content NULL: unknown. */
+    const opf_expr **content;
+    int64_t content_count;
+    int input_index;       /* position among the graph's inputs that are no initializers, else -1 */
+    bool is_output;
+};
+
+typedef enum opf_attr_kind { /* numbers are ONNX's AttributeProto.AttributeType */
+    OPF_ATTR_FLOAT = 1, OPF_ATTR_INT = 2, OPF_ATTR_STRING = 3, OPF_ATTR_TENSOR = 4, OPF_ATTR_GRAPH = 5,
+    OPF_ATTR_FLOATS = 6, OPF_ATTR_INTS = 7, OPF_ATTR_STRINGS = 8, OPF_ATTR_TENSORS = 9, OPF_ATTR_GRAPHS = 10,
+    OPF_ATTR_SPARSE_TENSOR = 11, OPF_ATTR_SPARSE_TENSORS = 12, OPF_ATTR_TYPE_PROTO = 13, OPF_ATTR_TYPE_PROTOS = 14
+} opf_attr_kind;
+
+typedef struct opf_attr {
+    const char *name; /* interned */
+    opf_attr_kind kind;
+    size_t count;     /* of the list kinds; 1 otherwise */
+    union {
+        const float *floats;
+        const int64_t *ints;
+        const char *const *strings; /* terminated; lengths in string_sizes */
+        const opf_tensor *const *tensors;
+        opf_graph *const *graphs;
+    };
+    const size_t *string_sizes;
+    const char *reference; /* ref_attr_name inside a function body, NULL elsewhere */
+} opf_attr;
+
+struct opf_node {
+    const char *name;     /* interned, unique in the graph; unnamed nodes get Op_index, taken names name#index */
+    const char *op;       /* interned op_type */
+    const char *domain;   /* interned; "" for ai.onnx */
+    int opset;            /* version of the domain that the model imports */
+    int index;            /* node index in the file (of its graph), -1 for made nodes; for messages */
+    int id;               /* position in graph->nodes, kept by opf_graph_renumber */
+    opf_graph *graph;
+    int n_inputs, n_outputs;
+    opf_value **inputs;   /* NULL: optional input left out */
+    opf_value **outputs;  /* NULL: optional output left out */
+    int n_attrs;
+    opf_attr *attrs;
+    /* Names of the model's own nodes that this one stands for (itself, before any pass). */
+    int n_origins;
+    const char **origins;
+    void *plan;           /* scratch of the stage that runs now */
+};
+
+struct opf_graph {
+    const char *name;
+    opf_module *module;
+    opf_node *parent;     /* the node that holds this sub-graph, NULL for the main graph */
+    const char *path;     /* "" for the main graph, "If_3.then_branch" … for messages and reports */
+    OPF_VEC(opf_node *) nodes;
+    OPF_VEC(opf_value *) inputs;  /* without those that are initializers too */
+    OPF_VEC(opf_value *) outputs; /* a value may stand here twice, and may be an input or a constant */
+    OPF_VEC(opf_value *) values;  /* all, in order of creation */
+    opf_map by_name;              /* interned name → opf_value */
+};
+
+/* A condition under which the compiled program is right, checked when it runs. */
+typedef struct opf_guard {
+    enum { OPF_GUARD_EQ, OPF_GUARD_GE } kind;
+    opf_dim left, right;
+    const char *why;      /* "Add 'x': both operands share axis 1" */
+} opf_guard;
+
+typedef struct opf_opset { const char *domain; int version; } opf_opset;
+
+struct opf_module {
+    opf_arena *arena;     /* owns all that hangs off the module */
+    opf_interner *names;
+    opf_pool *pool;
+    opf_diags *diags;     /* the context's */
+    const char *path;     /* as given by the user; for messages */
+    OPF_VEC(opf_mapping) files; /* [0] is the model, others external data */
+    OPF_VEC(const char *) file_paths;
+    int64_t ir_version;
+    const char *producer;
+    OPF_VEC(opf_opset) opsets;
+    opf_graph *graph;
+    int n_values;
+    OPF_VEC(opf_guard) guards;
+    OPF_VEC(struct opf_removed) removed; /* nodes that a pass took out, for `explain` */
+};
+
+typedef struct opf_removed { const char *node, *why, *into; } opf_removed;
+
+opf_module *opf_module_new(opf_diags *diags, const char *path);
+void opf_module_free(opf_module *module); /* unmaps the files too */
+
+opf_graph *opf_graph_new(opf_module *module, const char *name, opf_node *parent);
+/* NULL where a value of this name exists (caller reports); name NULL makes a fresh one. */
+opf_value *opf_value_new(opf_graph *graph, const char *name);
+opf_value *opf_value_find(const opf_graph *graph, const char *name); /* this graph only */
+opf_value *opf_value_resolve(const opf_graph *graph, const char *name); /* outwards through parents */
+opf_value *opf_value_constant(opf_graph *graph, const char *name, const opf_tensor *tensor); /* a typed constant */
+opf_node *opf_node_new(opf_graph *graph, const char *name, const char *op, const char *domain, int opset, int n_inputs, int n_outputs); /* appended; inputs and outputs NULL */
+void opf_node_set_input(opf_node *node, int input, opf_value *value); /* keeps the use lists */
+void opf_node_set_output(opf_node *node, int output, opf_value *value);
+void opf_node_remove(opf_node *node);                /* unlinks; outputs must be unused and leave the graph too */
+void opf_value_replace(opf_value *from, opf_value *to); /* all uses and graph outputs */
+void opf_node_origins_add(opf_node *node, const opf_node *from); /* `node` now stands for `from` too */
+opf_status opf_graph_sort(opf_graph *graph);         /* topological, stable by index; reports a cycle by its nodes */
+void opf_graph_renumber(opf_graph *graph);           /* ids = positions */
+void opf_graph_remove_dead(opf_graph *graph);        /* nodes whose results nobody uses; recorded in module->removed */
+
+const opf_attr *opf_node_attr(const opf_node *node, const char *name); /* NULL where absent */
+int64_t opf_node_int(const opf_node *node, const char *name, int64_t otherwise);
+double opf_node_float(const opf_node *node, const char *name, double otherwise);
+const char *opf_node_string(const opf_node *node, const char *name, const char *otherwise);
+/* count, and *ints set; -1 where absent. */
+int opf_node_ints(const opf_node *node, const char *name, const int64_t **ints);
+opf_attr *opf_node_attr_add(opf_node *node, const char *name, opf_attr_kind kind, size_t count, const void *data);
+
+opf_place opf_node_place(const opf_node *node);
+/* A diagnostic at a node, with a line for each input: its name, type and producer. */
+opf_diag *opf_node_error(const opf_node *node, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Adds a guard once; trivially true ones are dropped. */
+void opf_module_guard(opf_module *module, int kind, opf_dim left, opf_dim right, const char *why);
+
+bool opf_value_is_typed(const opf_value *value);
+void opf_value_print_type(const opf_value *value, opf_text *out); /* float32[1,N,64] */
+opf_dim opf_value_elements(const opf_value *value);
+int64_t opf_value_nominal_bytes(const opf_value *value);
+
+void opf_graph_print(const opf_graph *graph, opf_text *out); /* text form, docs/design.md */
+/* Internal consistency; a violation is OPF_ERROR_INTERNAL and names the pass that ran before. */
+opf_status opf_graph_check(const opf_graph *graph, const char *after);
+
+#endif

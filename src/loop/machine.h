@@ -1,0 +1,23 @@
+/* The machine table: what schedules and cost decisions know of a CPU. A row is chosen by CPU features or read from a file
+ * (--machine FILE, JSON with these field names); never measured live, so that the same input gives the same code. */
+#ifndef OPF_LOOP_MACHINE_H
+#define OPF_LOOP_MACHINE_H
+
+#include <stdint.h>
+
+#include "base/diag.h"
+
+typedef struct opf_machine {
+    const char *name;          /* "generic", "x86-64-v3", "x86-64-v4", "aarch64" */
+    const char *flags;         /* compiler flags of the instruction set, space-separated; "" for generic */
+    int lanes;                 /* float32 per vector: 4, 8 or 16; also defined as OPF_LANES in generated code */
+    int vectors;               /* vector registers: 16 or 32 */
+    int64_t l1_bytes, l2_bytes, l3_bytes;
+    double flops_per_second;   /* one core, float32 FMA peak */
+    double l1_bandwidth, l2_bandwidth, l3_bandwidth, dram_bandwidth; /* bytes per second, one core */
+} opf_machine;
+
+/* The row of the CPU that runs this (or the named row; or the file). */
+opf_status opf_machine_choose(opf_machine *out, const char *name_or_file, opf_arena *arena, opf_diags *diags);
+
+#endif
