@@ -4,6 +4,7 @@
  *   resnet.onnx: node 'layer1.0/add' (Add, #17): error[shape]: cannot broadcast [1,64] with [1,32]
  *       input 0  'conv2_out'  float32[1,64]  from 'layer1.0/conv2' (Conv)
  *       hint: axis 1 is 64 and 32; both must match or one be 1
+ * Parts that a place lacks are left out. A message reported n > 1 times stands once, with " (n times)" at its end.
  */
 #ifndef OPF_BASE_DIAG_H
 #define OPF_BASE_DIAG_H
