@@ -30,6 +30,7 @@ typedef struct opf_call {
     opf_stages stages;       /* inputs = the node's inputs in order (absent ones NULL), then what build adds */
     int *results;            /* per node output: index into stages.list, -1 where the output is left out */
     bool failed;             /* an error was reported */
+    opf_diag *diag;          /* the last error that was reported, for its hint */
     bool quiet;              /* problems are counted, not reported (trial builds) */
 } opf_call;
 
@@ -48,6 +49,8 @@ typedef struct opf_op {
 
 /* The entry for a node, NULL where opfuse has none (or none at this opset). */
 const opf_op *opf_op_find(const char *domain, const char *name, int opset);
+/* The oldest entry of that name whatever the opset, NULL for none; for hints. */
+const opf_op *opf_op_first(const char *domain, const char *name);
 /* All entries, in order, for `ops` and documents. */
 size_t opf_op_count(void);
 const opf_op *opf_op_at(size_t index);
@@ -66,6 +69,9 @@ typedef struct opf_pin {
     bool nominal_only;  /* a hint: sets the nominal size only */
 } opf_pin;
 opf_status opf_graph_type(opf_module *module, const opf_pin *pins, size_t n_pins);
+
+/* Types the outputs of one node that a pass made; its inputs are typed. */
+opf_status opf_node_type(opf_node *node);
 
 /* How a program finds a symbol's value: input `input` (position among graph inputs), axis `axis`. */
 typedef struct opf_symbol_source { const opf_symbol *symbol; int input, axis; } opf_symbol_source;
