@@ -1,0 +1,193 @@
+/* Scalar mathematics for generated loops. Every float function is free of branches and calls (unless a comment says
+ * otherwise), so that both compilers turn a loop over it into vector code under -O3 -fno-math-errno -fno-trapping-math.
+ * Errors stand beside each function, in units of the last place, largest over all floats (script/check-math); NaN, infinities,
+ * -0 and denormals are as IEEE 754 asks. The double versions call libm.
+ *
+ * Never compile with -ffast-math: x + 0x1.8p23 - x must round. */
+#ifndef OPF_MATH_H
+#define OPF_MATH_H
+
+#include <stdint.h>
+
+static inline uint32_t opf_bits_of_f32(float x) {
+    union { float real; uint32_t bits; } u = {x};
+    return u.bits;
+}
+static inline float opf_f32_of_bits(uint32_t bits) {
+    union { uint32_t bits; float real; } u = {bits};
+    return u.real;
+}
+/* a * b + c, rounded once where the instruction set can. The functions below stay within their errors without it. */
+static inline float opf_fma_f32(float a, float b, float c) {
+#if defined(__FMA__) || defined(__aarch64__)
+    return __builtin_fmaf(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+static inline float opf_copysign_f32(float x, float sign) {
+    return opf_f32_of_bits((opf_bits_of_f32(x) & 0x7fffffffu) | (opf_bits_of_f32(sign) & 0x80000000u));
+}
+static inline float opf_abs_f32(float x) { return __builtin_fabsf(x); }
+static inline double opf_abs_f64(double x) { return __builtin_fabs(x); }
+static inline float opf_sqrt_f32(float x) { return __builtin_sqrtf(x); }
+static inline double opf_sqrt_f64(double x) { return __builtin_sqrt(x); }
+
+/* Rounding to whole numbers, exact. Without SSE 4.1 the builtins are calls: there, adding 2^23 rounds to even. */
+#if defined(__SSE4_1__) || defined(__aarch64__)
+static inline float opf_round_f32(float x) { return __builtin_rintf(x); }
+static inline float opf_floor_f32(float x) { return __builtin_floorf(x); }
+static inline float opf_ceil_f32(float x) { return __builtin_ceilf(x); }
+static inline float opf_trunc_f32(float x) { return __builtin_truncf(x); }
+#else
+static inline float opf_round_f32(float x) {
+    float a = __builtin_fabsf(x), r = a + 0x1p23f - 0x1p23f;
+    return opf_copysign_f32(a < 0x1p23f ? r : a, x);
+}
+static inline float opf_floor_f32(float x) {
+    float r = opf_round_f32(x);
+    return opf_copysign_f32(r > x ? r - 1.0f : r, x);
+}
+static inline float opf_ceil_f32(float x) {
+    float r = opf_round_f32(x);
+    return opf_copysign_f32(r < x ? r + 1.0f : r, x);
+}
+static inline float opf_trunc_f32(float x) { return opf_copysign_f32(opf_floor_f32(__builtin_fabsf(x)), x); }
+#endif
+static inline double opf_round_f64(double x) { return __builtin_rint(x); }
+static inline double opf_floor_f64(double x) { return __builtin_floor(x); }
+static inline double opf_ceil_f64(double x) { return __builtin_ceil(x); }
+static inline double opf_trunc_f64(double x) { return __builtin_trunc(x); }
+
+/* ln 2 in two parts; the first has 15 bits, so that its product with an exponent is exact with and without fma. */
+#define OPF_LOG2_E 0x1.715476p+0f
+#define OPF_LN2_HIGH 0x1.62e4p-1f
+#define OPF_LN2_LOW 0x1.7f7d1cp-20f
+#define OPF_ROUNDER 0x1.8p23f /* x + this has round(x) in the low bits of its mantissa */
+
+/* e^x = 2^n * (1 + w): w, and n + OPF_ROUNDER in *rounded. */
+static inline float opf_exp_parts_f32(float x, float *rounded) {
+    float t = opf_fma_f32(x, OPF_LOG2_E, OPF_ROUNDER), n = t - OPF_ROUNDER;
+    float r = opf_fma_f32(n, -OPF_LN2_LOW, opf_fma_f32(n, -OPF_LN2_HIGH, x));
+    float q = opf_fma_f32(0x1.6a414cp-10f, r, 0x1.1239c8p-7f);
+    q = opf_fma_f32(q, r, 0x1.5558bcp-5f);
+    q = opf_fma_f32(q, r, 0x1.555492p-3f);
+    q = opf_fma_f32(q, r, 0x1.fffffcp-2f);
+    *rounded = t;
+    return opf_fma_f32(q, r * r, r);
+}
+/* 2^n of t = n + OPF_ROUNDER, n from -127 (gives 0) to 127. */
+static inline float opf_power_of_two_f32(float t) { return opf_f32_of_bits((opf_bits_of_f32(t) << 23) + 0x3f800000u); }
+
+static inline float opf_exp_f32(float x) {
+    float c = -104.0f > x ? -104.0f : x, t;
+    c = 89.0f < c ? 89.0f : c;
+    float w = opf_exp_parts_f32(c, &t);
+    /* 2^n in two steps: results may be denormal or infinite */
+    int32_t n = (int32_t)(opf_bits_of_f32(t) - opf_bits_of_f32(OPF_ROUNDER)), half = n >> 1;
+    return (1.0f + w) * opf_f32_of_bits((uint32_t)(half + 127) << 23) * opf_f32_of_bits((uint32_t)(n - half + 127) << 23);
+}
+
+static inline float opf_expm1_f32(float x) {
+    float c = -20.0f > x ? -20.0f : x, t;
+    c = 89.0f < c ? 89.0f : c;
+    float w = opf_exp_parts_f32(c, &t);
+    int32_t n = (int32_t)(opf_bits_of_f32(t) - opf_bits_of_f32(OPF_ROUNDER)), up = n > 126 ? 2 : 0;
+    float p = opf_f32_of_bits((uint32_t)(n - up + 127) << 23), scale = up ? 4.0f : 1.0f;
+    float r = opf_fma_f32(w, p, p - (up ? 0.25f : 1.0f)) * scale;
+    return x == 0.0f ? x : r;
+}
+
+/* log(1 + f) for 2/3 <= 1 + f < 4/3, plus n ln 2. */
+static inline float opf_log_parts_f32(float f, float n) {
+    float q = opf_fma_f32(-0x1.07bf6ep-3f, f, 0x1.1e73cap-3f);
+    q = opf_fma_f32(q, f, -0x1.f332b2p-4f);
+    q = opf_fma_f32(q, f, 0x1.1ed420p-3f);
+    q = opf_fma_f32(q, f, -0x1.559c88p-3f);
+    q = opf_fma_f32(q, f, 0x1.99d05ep-3f);
+    q = opf_fma_f32(q, f, -0x1.fffef8p-3f);
+    q = opf_fma_f32(q, f, 0x1.555506p-2f);
+    float s = opf_fma_f32(n, OPF_LN2_LOW, f * f * opf_fma_f32(q, f, -0.5f));
+    return opf_fma_f32(n, OPF_LN2_HIGH, f + s);
+}
+static inline float opf_log_f32(float x) {
+    float y = x < 0x1p-126f ? x * 0x1p23f : x, shift = x < 0x1p-126f ? -23.0f : 0.0f;
+    int32_t n = (int32_t)(opf_bits_of_f32(y) - 0x3f2aaaabu) >> 23;
+    float f = opf_f32_of_bits(opf_bits_of_f32(y) - ((uint32_t)n << 23)) - 1.0f;
+    float r = opf_log_parts_f32(f, (float)n + shift);
+    r = x < __builtin_inff() ? r : x;
+    return x > 0.0f ? r : x == 0.0f ? -__builtin_inff() : __builtin_nanf("");
+}
+static inline float opf_log1p_f32(float x) { return __builtin_log1pf(x); }
+
+static inline float opf_tanh_f32(float x) {
+    float a = __builtin_fabsf(x), u = x * x;
+    float s = opf_fma_f32(-0x1.93fa6cp-8f, u, 0x1.5804c2p-6f);
+    s = opf_fma_f32(s, u, -0x1.b90496p-5f);
+    s = opf_fma_f32(s, u, 0x1.110c5ap-3f);
+    s = opf_fma_f32(s, u, -0x1.555548p-2f);
+    s = opf_fma_f32(s * u, a, a);
+    float b = 18.2f < a + a ? 18.2f : a + a, t;
+    float w = opf_exp_parts_f32(b, &t), p = opf_power_of_two_f32(t);
+    float l = 1.0f - 2.0f / opf_fma_f32(w, p, p + 1.0f); /* e^b + 1 = w p + (p + 1): one rounding less */
+    return opf_copysign_f32(a < 0.55f ? s : l, x);
+}
+
+static inline float opf_erf_f32(float x) {
+    float a = __builtin_fabsf(x), u = x * x;
+    float s = opf_fma_f32(-0x1.36bc0ap-11f, u, 0x1.466ec4p-8f);
+    s = opf_fma_f32(s, u, -0x1.b66a2ap-6f);
+    s = opf_fma_f32(s, u, 0x1.ce185cp-4f);
+    s = opf_fma_f32(s, u, -0x1.8126dcp-2f);
+    s = opf_fma_f32(s, u, 0x1.06eba6p-3f);
+    s = opf_fma_f32(s, a, a);
+    float t = 4.0f < a ? 4.0f : a;
+    float q = opf_fma_f32(-0x1.430a8ep-12f, t, 0x1.2fa198p-8f);
+    q = opf_fma_f32(q, t, -0x1.0e64eep-5f);
+    q = opf_fma_f32(q, t, 0x1.36f5f2p-3f);
+    q = opf_fma_f32(q, t, 0x1.d596bcp-1f);
+    q = opf_fma_f32(q, t, 0x1.a0caf6p+0f);
+    float z = -q * t, k = z + OPF_ROUNDER, r = z - (k - OPF_ROUNDER); /* erfc(a) = 2^z */
+    float p = opf_fma_f32(0x1.5bdbf0p-10f, r, 0x1.3cea64p-7f);
+    p = opf_fma_f32(p, r, 0x1.c6b6dap-5f);
+    p = opf_fma_f32(p, r, 0x1.ebf9bep-3f);
+    p = opf_fma_f32(p, r, 0x1.62e42ap-1f);
+    float l = 1.0f - opf_fma_f32(p, r, 1.0f) * opf_power_of_two_f32(k);
+    return opf_copysign_f32(a < 0.9375f ? s : l, x);
+}
+
+static inline float opf_sin_f32(float x) { return __builtin_sinf(x); }
+static inline float opf_cos_f32(float x) { return __builtin_cosf(x); }
+static inline float opf_tan_f32(float x) { return __builtin_tanf(x); }
+static inline float opf_asin_f32(float x) { return __builtin_asinf(x); }
+static inline float opf_acos_f32(float x) { return __builtin_acosf(x); }
+static inline float opf_atan_f32(float x) { return __builtin_atanf(x); }
+static inline float opf_atan2_f32(float y, float x) { return __builtin_atan2f(y, x); }
+static inline float opf_sinh_f32(float x) { return __builtin_sinhf(x); }
+static inline float opf_cosh_f32(float x) { return __builtin_coshf(x); }
+static inline float opf_asinh_f32(float x) { return __builtin_asinhf(x); }
+static inline float opf_acosh_f32(float x) { return __builtin_acoshf(x); }
+static inline float opf_atanh_f32(float x) { return __builtin_atanhf(x); }
+static inline float opf_pow_f32(float x, float y) { return __builtin_powf(x, y); }
+
+static inline double opf_exp_f64(double x) { return __builtin_exp(x); }
+static inline double opf_expm1_f64(double x) { return __builtin_expm1(x); }
+static inline double opf_log_f64(double x) { return __builtin_log(x); }
+static inline double opf_log1p_f64(double x) { return __builtin_log1p(x); }
+static inline double opf_erf_f64(double x) { return __builtin_erf(x); }
+static inline double opf_sin_f64(double x) { return __builtin_sin(x); }
+static inline double opf_cos_f64(double x) { return __builtin_cos(x); }
+static inline double opf_tan_f64(double x) { return __builtin_tan(x); }
+static inline double opf_asin_f64(double x) { return __builtin_asin(x); }
+static inline double opf_acos_f64(double x) { return __builtin_acos(x); }
+static inline double opf_atan_f64(double x) { return __builtin_atan(x); }
+static inline double opf_atan2_f64(double y, double x) { return __builtin_atan2(y, x); }
+static inline double opf_sinh_f64(double x) { return __builtin_sinh(x); }
+static inline double opf_cosh_f64(double x) { return __builtin_cosh(x); }
+static inline double opf_tanh_f64(double x) { return __builtin_tanh(x); }
+static inline double opf_asinh_f64(double x) { return __builtin_asinh(x); }
+static inline double opf_acosh_f64(double x) { return __builtin_acosh(x); }
+static inline double opf_atanh_f64(double x) { return __builtin_atanh(x); }
+static inline double opf_pow_f64(double x, double y) { return __builtin_pow(x, y); }
+
+#endif

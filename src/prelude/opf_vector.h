@@ -1,0 +1,165 @@
+/* Vectors of OPF_LANES floats in the compilers' vector extension (gcc 12, clang 14). The names are those that generated
+ * code uses; the few builtins stand here, under #if, so that kernels hold none. */
+#ifndef OPF_VECTOR_H
+#define OPF_VECTOR_H
+
+#include <stdint.h>
+
+#ifndef OPF_LANES
+#if defined(__AVX512F__)
+#define OPF_LANES 16
+#elif defined(__AVX__)
+#define OPF_LANES 8
+#else
+#define OPF_LANES 4
+#endif
+#endif
+
+typedef float opf_vf __attribute__((vector_size(4 * OPF_LANES), may_alias));
+typedef int32_t opf_vi __attribute__((vector_size(4 * OPF_LANES), may_alias)); /* comparisons give -1 or 0 a lane */
+typedef float opf_vf_any __attribute__((vector_size(4 * OPF_LANES), aligned(4), may_alias)); /* at any float's address */
+
+static inline opf_vf opf_vload(const float *p) { return *(const opf_vf_any *)p; }
+static inline void opf_vstore(float *p, opf_vf v) { *(opf_vf_any *)p = v; }
+static inline opf_vf opf_vsplat(float x) { return x - (opf_vf){0}; }
+static inline opf_vf opf_vselect(opf_vi mask, opf_vf then, opf_vf otherwise) {
+    return (opf_vf)(((opf_vi)then & mask) | ((opf_vi)otherwise & ~mask));
+}
+/* A NaN in either operand comes through. */
+static inline opf_vf opf_vmax(opf_vf a, opf_vf b) { return opf_vselect((a > b) | (a != a), a, b); }
+static inline opf_vf opf_vmin(opf_vf a, opf_vf b) { return opf_vselect((a < b) | (a != a), a, b); }
+
+/* a * b + c, rounded once where the instruction set has it: the only place where products and sums contract, so that
+ * both compilers give the same bits for one instruction set. */
+static inline opf_vf opf_vfma(opf_vf a, opf_vf b, opf_vf c) {
+#if OPF_LANES == 16 && defined(__AVX512F__)
+    return (opf_vf)__builtin_ia32_vfmaddps512_mask(a, b, c, (unsigned short)-1, 4); /* all lanes, default rounding */
+#elif OPF_LANES == 8 && defined(__FMA__)
+    return (opf_vf)__builtin_ia32_vfmaddps256(a, b, c);
+#elif OPF_LANES == 4 && defined(__FMA__)
+    return (opf_vf)__builtin_ia32_vfmaddps(a, b, c);
+#elif defined(__aarch64__)
+    opf_vf r;
+    for (int i = 0; i < OPF_LANES; i++) r[i] = __builtin_fmaf(a[i], b[i], c[i]);
+    return r;
+#else
+    return a * b + c;
+#endif
+}
+
+/* The first n lanes (0 <= n <= OPF_LANES) from memory, zeros behind; nothing else is read. */
+static inline opf_vf opf_vload_part(const float *p, int n) {
+#if OPF_LANES == 16 && defined(__AVX512F__)
+    return (opf_vf)__builtin_ia32_loadups512_mask((const void *)p, (opf_vf){0}, (unsigned short)((1u << n) - 1));
+#elif OPF_LANES == 8 && defined(__AVX__)
+    return (opf_vf)__builtin_ia32_maskloadps256((const void *)p, (opf_vi){0, 1, 2, 3, 4, 5, 6, 7} < n);
+#else
+    opf_vf v = {0};
+    for (int i = 0; i < n; i++) v[i] = p[i];
+    return v;
+#endif
+}
+/* The first n lanes to memory; nothing else is written. */
+static inline void opf_vstore_part(float *p, opf_vf v, int n) {
+#if OPF_LANES == 16 && defined(__AVX512F__)
+    __builtin_ia32_storeups512_mask((void *)p, v, (unsigned short)((1u << n) - 1));
+#elif OPF_LANES == 8 && defined(__AVX__)
+    __builtin_ia32_maskstoreps256((void *)p, (opf_vi){0, 1, 2, 3, 4, 5, 6, 7} < n, v);
+#else
+    for (int i = 0; i < n; i++) p[i] = v[i];
+#endif
+}
+
+/* Lanes of one vector added, or their extreme, in a fixed tree: halves, quarters, … */
+#if OPF_LANES == 16
+#define OPF_HALVES(v, op)                                                                                              \
+    v = op(v, __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));                      \
+    v = op(v, __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11));                      \
+    v = op(v, __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13));
+#elif OPF_LANES == 8
+#define OPF_HALVES(v, op)                                                                                              \
+    v = op(v, __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3));                                                   \
+    v = op(v, __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5));
+#else
+#define OPF_HALVES(v, op) v = op(v, __builtin_shufflevector(v, v, 2, 3, 0, 1));
+#endif
+static inline opf_vf opf_vadd(opf_vf a, opf_vf b) { return a + b; }
+static inline opf_vf opf_vmul(opf_vf a, opf_vf b) { return a * b; }
+static inline float opf_vsum_lanes(opf_vf v) {
+    OPF_HALVES(v, opf_vadd)
+    return v[0] + v[1];
+}
+static inline float opf_vmul_lanes(opf_vf v) {
+    OPF_HALVES(v, opf_vmul)
+    return v[0] * v[1];
+}
+static inline float opf_vmax_lanes(opf_vf v) {
+    OPF_HALVES(v, opf_vmax)
+    return v[0] > v[1] || v[0] != v[0] ? v[0] : v[1];
+}
+static inline float opf_vmin_lanes(opf_vf v) {
+    OPF_HALVES(v, opf_vmin)
+    return v[0] < v[1] || v[0] != v[0] ? v[0] : v[1];
+}
+
+/* Transpose of OPF_LANES rows in place: pairs of rows interleave by 1, 2 (within 128 bits), then 128-bit blocks move. */
+#if OPF_LANES == 16
+#define OPF_LANE_PAIRS_LOW 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29
+#define OPF_LANE_PAIRS_HIGH 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31
+#define OPF_LANE_QUADS_LOW 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29
+#define OPF_LANE_QUADS_HIGH 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31
+#elif OPF_LANES == 8
+#define OPF_LANE_PAIRS_LOW 0, 8, 1, 9, 4, 12, 5, 13
+#define OPF_LANE_PAIRS_HIGH 2, 10, 3, 11, 6, 14, 7, 15
+#define OPF_LANE_QUADS_LOW 0, 1, 8, 9, 4, 5, 12, 13
+#define OPF_LANE_QUADS_HIGH 2, 3, 10, 11, 6, 7, 14, 15
+#else
+#define OPF_LANE_PAIRS_LOW 0, 4, 1, 5
+#define OPF_LANE_PAIRS_HIGH 2, 6, 3, 7
+#define OPF_LANE_QUADS_LOW 0, 1, 4, 5
+#define OPF_LANE_QUADS_HIGH 2, 3, 6, 7
+#endif
+/* Four rows: afterwards row q holds, in each block of four lanes, column 4 * block + q of the four. */
+static inline void opf_vtranspose_blocks(opf_vf *r) {
+    opf_vf a = __builtin_shufflevector(r[0], r[1], OPF_LANE_PAIRS_LOW), b = __builtin_shufflevector(r[0], r[1], OPF_LANE_PAIRS_HIGH);
+    opf_vf c = __builtin_shufflevector(r[2], r[3], OPF_LANE_PAIRS_LOW), d = __builtin_shufflevector(r[2], r[3], OPF_LANE_PAIRS_HIGH);
+    r[0] = __builtin_shufflevector(a, c, OPF_LANE_QUADS_LOW), r[1] = __builtin_shufflevector(a, c, OPF_LANE_QUADS_HIGH);
+    r[2] = __builtin_shufflevector(b, d, OPF_LANE_QUADS_LOW), r[3] = __builtin_shufflevector(b, d, OPF_LANE_QUADS_HIGH);
+}
+#if OPF_LANES == 16
+/* Blocks of four lanes of four rows that are four apart, transposed as a 4 x 4 matrix of blocks. */
+static inline void opf_vtranspose_far(opf_vf *r) {
+    opf_vf a = __builtin_shufflevector(r[0], r[4], 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+    opf_vf b = __builtin_shufflevector(r[0], r[4], 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+    opf_vf c = __builtin_shufflevector(r[8], r[12], 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+    opf_vf d = __builtin_shufflevector(r[8], r[12], 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+    r[0] = __builtin_shufflevector(a, c, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+    r[4] = __builtin_shufflevector(b, d, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+    r[8] = __builtin_shufflevector(a, c, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+    r[12] = __builtin_shufflevector(b, d, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+}
+#elif OPF_LANES == 8
+static inline void opf_vtranspose_far(opf_vf *r) {
+    opf_vf a = r[0];
+    r[0] = __builtin_shufflevector(a, r[4], 0, 1, 2, 3, 8, 9, 10, 11);
+    r[4] = __builtin_shufflevector(a, r[4], 4, 5, 6, 7, 12, 13, 14, 15);
+}
+#endif
+static inline void opf_vtranspose(opf_vf *r) {
+    opf_vtranspose_blocks(r);
+#if OPF_LANES >= 8
+    opf_vtranspose_blocks(r + 4);
+#endif
+#if OPF_LANES == 16
+    opf_vtranspose_blocks(r + 8);
+    opf_vtranspose_blocks(r + 12);
+#endif
+#if OPF_LANES >= 8
+    opf_vtranspose_far(r);
+    opf_vtranspose_far(r + 1);
+    opf_vtranspose_far(r + 2);
+    opf_vtranspose_far(r + 3);
+#endif
+}
+
+#endif
