@@ -1,0 +1,83 @@
+/* The rule table. docs/fusion.md lists it with examples. */
+#include "fuse/rules.h"
+
+#include <string.h>
+
+const opf_rule opf_rules[OPF_RULE_COUNT] = {
+    [OPF_RULE_SINGLE] = {"single", -1, OPF_REFUSED, "one node"},
+
+    [OPF_RULE_ANCHOR_EPILOGUE] = {"anchor-epilogue", 0, OPF_FUSED,
+        "'{to}' ({to_kind}) is element-wise work behind '{source}': done on each element before it is stored"},
+    [OPF_RULE_ELEMWISE] = {"elemwise", 0, OPF_FUSED,
+        "'{from}' ({from_kind}) is computed where '{to}' ({to_kind}) reads it, one element for one"},
+    [OPF_RULE_INJECTIVE] = {"injective", 1, OPF_FUSED,
+        "'{from}' ({from_kind}) is computed where '{to}' ({to_kind}) reads it; only positions change on the way to '{sink}'"},
+
+    [OPF_RULE_POLICY_NONE] = {"policy-none", -1, OPF_REFUSED, "policy none: each node is a kernel of its own"},
+    [OPF_RULE_MODEL_OUTPUT] = {"model-output", -1, OPF_REFUSED,
+        "'{value}' is a model output: it is stored in any case, and a group ends where a result leaves the graph"},
+    [OPF_RULE_NO_MEETING] = {"no-meeting", -1, OPF_REFUSED,
+        "the uses of '{from}' ({users}) do not lead to one common node, so '{value}' is stored for all of them"},
+    [OPF_RULE_OPAQUE_PRODUCER] = {"opaque-producer", -1, OPF_REFUSED, "'{from}' is opaque: nothing joins it"},
+    [OPF_RULE_OPAQUE_CONSUMER] = {"opaque-consumer", 0, OPF_REFUSED,
+        "'{blocker}' on the way from '{from}' to '{sink}' is opaque: nothing joins it"},
+    [OPF_RULE_REDUCTION_ENDS] = {"reduction-ends-group", -1, OPF_REFUSED,
+        "'{from}' (comm_reduce) ends its group: its result is known only after the whole reduction"},
+    [OPF_RULE_DEPTH] = {"max-depth", 0, OPF_REFUSED,
+        "the group of '{sink}' would hold more than {limit} nodes, the limit (--max-depth)"},
+
+    [OPF_RULE_ANCHOR_EDGE] = {"anchor-edge", 0, OPF_REFUSED,
+        "'{from}' is or holds an anchor; only element-wise work joins behind one, and '{blocker}' is {met}"},
+    [OPF_RULE_ANCHOR_PATH] = {"anchor-path", 0, OPF_REFUSED,
+        "'{blocker}', between the anchor '{source}' and '{sink}', belongs to a group of kind {met}"},
+    [OPF_RULE_ANCHOR_SINK] = {"anchor-sink", 0, OPF_REFUSED,
+        "'{sink}' already belongs to a group of kind {met}, which an anchor cannot join: one group, one anchor"},
+
+    [OPF_RULE_BEFORE_ANCHOR] = {"before-anchor", 0, OPF_REFUSED,
+        "'{blocker}' ({met}) reads its operands many times over: work in front of it would be repeated, so '{value}' is stored"},
+    [OPF_RULE_ANCHOR_BETWEEN] = {"anchor-between", 0, OPF_REFUSED,
+        "'{blocker}' ({met}) stands on a way from '{from}' to '{sink}', where the uses of '{value}' meet again"},
+    [OPF_RULE_ELEMWISE_PATH] = {"elemwise-path", 0, OPF_REFUSED,
+        "'{blocker}' belongs to a group of kind {met} and stands between '{from}' and '{sink}', where the uses of '{value}' meet again"},
+
+    [OPF_RULE_INJECTIVE_PATH] = {"injective-path", 1, OPF_REFUSED,
+        "'{blocker}', between '{from}' and '{sink}', belongs to a group of kind {met}: index maps join neither reductions nor anchors"},
+    [OPF_RULE_INJECTIVE_SINK] = {"injective-sink", 1, OPF_REFUSED,
+        "'{sink}' belongs to a group of kind {met}: index maps join neither reductions nor anchors"},
+
+    [OPF_RULE_VIEW] = {"view", -1, OPF_VIEWED, "'{to}' only gives the same elements another shape: its result is '{value}' itself"},
+    [OPF_RULE_FOLDED_USE] = {"folded-use", -1, OPF_FOLDED,
+        "'{to}' is known before the program runs, as an expression of the sizes: it does not read '{value}'"},
+    [OPF_RULE_FOLDED_VALUE] = {"folded-value", -1, OPF_FOLDED,
+        "'{value}' is known before the program runs, as an expression of the sizes: '{to}' has it in its code"},
+};
+
+static const char *word(const char *field, size_t length, const opf_rule_words *words)
+{
+    const struct { const char *name, *text; } table[] = {
+        {"from", words->from}, {"from_kind", words->from_kind}, {"to", words->to}, {"to_kind", words->to_kind},
+        {"value", words->value}, {"source", words->source}, {"sink", words->sink}, {"blocker", words->blocker},
+        {"met", words->met}, {"users", words->users},
+    };
+    for (size_t i = 0; i < OPF_COUNT(table); i++)
+        if (strlen(table[i].name) == length && memcmp(table[i].name, field, length) == 0)
+            return table[i].text ? table[i].text : "?";
+    return "?";
+}
+
+void opf_rule_print(opf_rule_number rule, const opf_rule_words *words, opf_text *out)
+{
+    for (const char *at = opf_rules[rule].sentence; *at;) {
+        size_t plain = strcspn(at, "{");
+        opf_text_add_n(out, at, plain);
+        at += plain;
+        if (!*at)
+            break;
+        size_t length = strcspn(++at, "}");
+        if (length == 5 && memcmp(at, "limit", 5) == 0)
+            opf_text_printf(out, "%d", words->limit);
+        else
+            opf_text_add(out, word(at, length, words));
+        at += length + (at[length] == '}');
+    }
+}

@@ -1,0 +1,47 @@
+/* The rules that decide about a use of a value, each with the sentence that `explain` prints. */
+#ifndef OPF_FUSE_RULES_H
+#define OPF_FUSE_RULES_H
+
+#include "fuse/fuse.h"
+
+typedef enum opf_rule_number {
+    OPF_RULE_SINGLE, /* of groups: one node */
+    /* fused */
+    OPF_RULE_ANCHOR_EPILOGUE, OPF_RULE_ELEMWISE, OPF_RULE_INJECTIVE,
+    /* refused: what the producer is, or where its result goes */
+    OPF_RULE_POLICY_NONE, OPF_RULE_MODEL_OUTPUT, OPF_RULE_NO_MEETING, OPF_RULE_OPAQUE_PRODUCER, OPF_RULE_OPAQUE_CONSUMER,
+    OPF_RULE_REDUCTION_ENDS, OPF_RULE_DEPTH,
+    /* refused: an anchor and what follows it */
+    OPF_RULE_ANCHOR_EDGE, OPF_RULE_ANCHOR_PATH, OPF_RULE_ANCHOR_SINK,
+    /* refused: element-wise work and what follows it */
+    OPF_RULE_BEFORE_ANCHOR, OPF_RULE_ANCHOR_BETWEEN, OPF_RULE_ELEMWISE_PATH,
+    /* refused: index maps and what follows them */
+    OPF_RULE_INJECTIVE_PATH, OPF_RULE_INJECTIVE_SINK,
+    /* nothing is computed */
+    OPF_RULE_VIEW, OPF_RULE_FOLDED_USE, OPF_RULE_FOLDED_VALUE,
+    OPF_RULE_COUNT
+} opf_rule_number;
+
+typedef struct opf_rule {
+    const char *id;
+    int phase;            /* TVM's phase in which it is met first, -1 where it belongs to none */
+    opf_verdict verdict;
+    const char *sentence; /* with fields in braces: "'{to}' ({to_kind}) …" */
+} opf_rule;
+
+extern const opf_rule opf_rules[OPF_RULE_COUNT];
+
+/* Words for a sentence; NULL ones print as "?". */
+typedef struct opf_rule_words {
+    const char *from, *from_kind; /* producer of the value */
+    const char *to, *to_kind;     /* its user */
+    const char *value;
+    const char *source, *sink;    /* the fusion that was made or tried: source into its post-dominator */
+    const char *blocker, *met;    /* the node that made the rule fail, and the kind met there */
+    const char *users;            /* all users of the value */
+    int limit;                    /* on the nodes of a group */
+} opf_rule_words;
+
+void opf_rule_print(opf_rule_number rule, const opf_rule_words *words, opf_text *out);
+
+#endif
