@@ -7,53 +7,73 @@
 
 #include "loop/nest.h"
 
+enum { OPF_WORKSPACE_ALIGN = 64 }; /* every value of the workspace and every packed constant starts at a multiple */
+
 typedef enum opf_buffer_kind {
     OPF_BUFFER_INPUT,     /* graph input `index` */
-    OPF_BUFFER_OUTPUT,    /* graph output `index` */
+    OPF_BUFFER_OUTPUT,    /* program output `index` */
     OPF_BUFFER_WEIGHT,    /* program->weights[index] */
-    OPF_BUFFER_PACKED,    /* offset into the packed block */
-    OPF_BUFFER_WORKSPACE, /* slot `index` of the workspace */
-    OPF_BUFFER_ALIAS      /* the bytes of buffer `index` (views) */
+    OPF_BUFFER_PACKED,    /* `offset` bytes into the packed block */
+    OPF_BUFFER_WORKSPACE, /* `offset` bytes into slot `index` of the workspace */
+    OPF_BUFFER_ALIAS      /* the bytes of buffer `index` (views); never a chain */
 } opf_buffer_kind;
 
 typedef struct opf_buffer {
     opf_buffer_kind kind;
     int index;
-    int64_t offset;            /* packed only */
+    int64_t offset;            /* packed and workspace */
     const opf_value *value;    /* NULL for packed constants */
     opf_dim bytes;
-    int first_step, last_step; /* life */
+    int first_step, last_step; /* life, first_step writes; -1 where it is there before the run */
 } opf_buffer;
 
-/* Workspace is a row of slots; a slot is as large as the largest of its values. Offset = sum of the slots before it. */
+/* Workspace is a row of slots; a slot is as large as the largest of its sizes, rounded up to OPF_WORKSPACE_ALIGN. Values
+ * of constant size are packed at exact offsets into slot 0, whose single size covers them all. Scratch of the parts
+ * follows the last slot. */
 typedef struct opf_slot { OPF_VEC(opf_dim) sizes; } opf_slot;
+
+/* A constant that the program reads: handed over by its caller in this order. */
+typedef struct opf_weight {
+    const opf_value *value;    /* for names */
+    const opf_tensor *tensor;
+    bool read_by_steps;        /* false: only `prepare` reads it */
+} opf_weight;
 
 typedef struct opf_program_kernel {
     const opf_nest *nest;      /* of the first group that uses it */
     const char *name;          /* C identifier from operator names and content hash */
+    const char *body;          /* text that equal kernels share */
     int n_symbols;
-    const opf_symbol *const *symbols; /* of `nest`; other users hand their own in the same order */
+    const opf_symbol *const *symbols;
 } opf_program_kernel;
 
 typedef struct opf_step {
     enum { OPF_RUN_KERNEL, OPF_RUN_COPY, OPF_RUN_FILL } kind;
     int kernel;                /* index into program->kernels */
-    const opf_group *group;
+    const opf_nest *nest;      /* of this step's own group; NULL for copies and fills */
     int n_buffers;
-    const int *buffers;        /* kernel: in argument order; copy: from, to; fill: to */
-    int n_symbols;
-    const opf_symbol *const *symbols;
-    opf_dim units, scratch_bytes;
-    const opf_value *value;    /* fill: whose content is written */
+    const int *buffers;        /* kernel: in argument order; copy: to, from; fill: to */
+    opf_dim units;             /* kernels: independent pieces of work */
+    opf_dim work;              /* kernels: about the float additions and bytes moved, decides how many parts are worth it */
+    const opf_value *value;    /* copy and fill: what is written; fill takes its content */
 } opf_step;
+
+/* What must hold of the inputs' dims. input >= 0: dim `axis` of graph input `input` equals `want`. Else `guard`. */
+typedef struct opf_check {
+    int input, axis;
+    opf_dim want;
+    const opf_guard *guard;
+} opf_check;
 
 typedef struct opf_program {
     opf_module *module;
     const opf_fusion *fusion;
     const opf_machine *machine;
-    OPF_VEC(const opf_symbol *) symbols; /* of the program, all that any step or output needs */
-    opf_symbol_source *sources;          /* one per symbol */
-    OPF_VEC(const opf_value *) weights;
+    size_t n_symbols;
+    opf_symbol_source *sources;          /* one a symbol, in the program's order of symbols */
+    OPF_VEC(opf_check) checks;           /* `solve` gives 1 + the number of the first that fails */
+    OPF_VEC(const opf_value *) outputs;  /* the graph's, then the taps */
+    OPF_VEC(opf_weight) weights;
     OPF_VEC(opf_buffer) buffers;
     OPF_VEC(opf_slot) slots;
     OPF_VEC(opf_program_kernel) kernels;
@@ -62,7 +82,21 @@ typedef struct opf_program {
     int64_t packed_bytes;
 } opf_program;
 
-opf_status opf_plan(opf_program **out, const opf_fusion *fusion, const opf_machine *machine);
+typedef struct opf_plan_options {
+    const opf_machine *machine;
+    /* Text of a nest's kernel without name and banner (opf_emit_kernel_body): nests of equal text are one kernel. */
+    opf_status (*kernel_body)(const opf_nest *nest, opf_text *out);
+    /* Every value that a kernel stores is an output too, behind the graph's own, in step order: for `verify --all`. The
+     * kernels are those of the plain program. */
+    bool tap_all;
+} opf_plan_options;
+
+/* Schedules of all kernel groups, in group order: nests[group->id], NULL for groups that need no code. (arena) */
+opf_status opf_plan_nests(const opf_nest *const **out, const opf_fusion *fusion, const opf_machine *machine);
+opf_status opf_plan(opf_program **out, const opf_fusion *fusion, const opf_nest *const *nests, const opf_plan_options *options);
 void opf_program_print(const opf_program *program, opf_text *out);
+
+/* The buffer that holds the bytes of `buffer`: itself, or what it is an alias of. */
+const opf_buffer *opf_program_storage(const opf_program *program, int buffer);
 
 #endif

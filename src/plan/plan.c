@@ -1,0 +1,168 @@
+/* Fusion with its nests → program. */
+#include "plan/planner.h"
+
+#include <math.h>
+
+/* ---- what must hold ---- */
+
+static void add_checks(opf_program *program, opf_arena *arena) {
+    const opf_graph *graph = program->fusion->graph;
+    for (size_t i = 0; i < graph->inputs.count; i++) {
+        const opf_value *input = graph->inputs.data[i];
+        for (int axis = 0; axis < input->rank; axis++) {
+            bool source = false;
+            for (size_t s = 0; s < program->n_symbols && !source; s++)
+                source = program->sources[s].input == (int)i && program->sources[s].axis == axis;
+            if (!source) OPF_PUSH(arena, &program->checks, (opf_check){(int)i, axis, input->dims[axis], NULL});
+        }
+    }
+    for (size_t i = 0; i < program->module->guards.count; i++)
+        OPF_PUSH(arena, &program->checks, (opf_check){-1, -1, NULL, &program->module->guards.data[i]});
+}
+
+/* ---- steps ---- */
+
+/* Float additions and bytes of a call as a dim: those of one result element at nominal sizes, times the elements. */
+static opf_dim work_of(opf_planner *planner, const opf_nest *nest) {
+    const opf_group *group = nest->group;
+    opf_dim elements = opf_int(planner->pool, 1);
+    if (group->results.count) elements = opf_stage_elements(group->stages.list.data[group->results.data[0].stage], planner->pool);
+    double nominal = (double)opf_dim_nominal(elements);
+    double each = ceil((nest->flops + (double)nest->bytes) / (nominal < 1 ? 1 : nominal));
+    if (!(each < 1e15)) each = 1e15;
+    return opf_mul(planner->pool, elements, opf_int(planner->pool, (int64_t)each));
+}
+
+static opf_step kernel_step(opf_planner *planner, const opf_nest *nest, int kernel, int n, const int *buffers) {
+    return (opf_step){.kind = OPF_RUN_KERNEL, .kernel = kernel, .nest = nest, .n_buffers = n, .buffers = buffers,
+                      .units = nest->units, .work = work_of(planner, nest)};
+}
+
+/* The packed form of a constant: made once by a kernel of its own, shared by all who want the same. */
+static int pack(opf_planner *planner, const opf_nest *nest, const opf_packed *packed) {
+    opf_program *program = planner->program;
+    opf_nest *packing = NULL;
+    if (opf_nest_schedule(&packing, packed->group, nest->machine) != OPF_OK) return -1;
+    int kernel = opf_planner_kernel(planner, packing);
+    if (kernel < 0) return -1;
+    int from = opf_planner_operand(planner, packed->group->stages.inputs.data[0], false);
+    if (from < 0) return -1;
+    for (size_t i = 0; i < program->prepare.count; i++)
+        if (program->prepare.data[i].kernel == kernel && program->prepare.data[i].buffers[0] == from) return program->prepare.data[i].buffers[1];
+    int *buffers = OPF_ARRAY(planner->arena, int, 2);
+    buffers[0] = from;
+    buffers[1] = opf_planner_packed(planner, packed->bytes);
+    OPF_PUSH(planner->arena, &program->prepare, kernel_step(planner, packing, kernel, 2, buffers));
+    return buffers[1];
+}
+
+static bool is_replaced(const opf_nest *nest, size_t input) {
+    for (size_t i = 0; i < nest->packed.count; i++)
+        if (nest->packed.data[i].input == (int)input) return true;
+    return false;
+}
+
+static opf_status add_kernel(opf_planner *planner, const opf_nest *nest) {
+    const opf_group *group = nest->group;
+    int kernel = opf_planner_kernel(planner, nest);
+    if (kernel < 0) return OPF_ERROR_INTERNAL;
+    size_t n = group->stages.inputs.count + group->results.count + nest->packed.count, at = 0;
+    int *buffers = OPF_ARRAY(planner->arena, int, n + 1);
+    for (size_t i = 0; i < group->stages.inputs.count; i++) {
+        int buffer = opf_planner_operand(planner, group->stages.inputs.data[i], !is_replaced(nest, i));
+        if (buffer < 0) return OPF_ERROR_INTERNAL;
+        buffers[at++] = buffer;
+    }
+    for (size_t i = 0; i < group->results.count; i++) buffers[at++] = opf_planner_result(planner, group->results.data[i].value);
+    for (size_t i = 0; i < nest->packed.count; i++) {
+        int buffer = pack(planner, nest, &nest->packed.data[i]);
+        if (buffer < 0) return OPF_ERROR_INTERNAL;
+        buffers[at++] = buffer;
+    }
+    OPF_PUSH(planner->arena, &planner->program->steps, kernel_step(planner, nest, kernel, (int)n, buffers));
+    return OPF_OK;
+}
+
+static opf_status add_steps(opf_planner *planner, const opf_nest *const *nests) {
+    const opf_fusion *fusion = planner->program->fusion;
+    for (size_t i = 0; i < fusion->groups.count; i++) {
+        const opf_group *group = fusion->groups.data[i];
+        if (group->step == OPF_STEP_LIBRARY) {
+            opf_node_error(group->nodes.data[0], "unsupported", "no generated code for this operator yet");
+            return OPF_ERROR_UNSUPPORTED;
+        }
+        if (group->step != OPF_STEP_KERNEL) continue;
+        opf_status status = add_kernel(planner, nests[i]);
+        if (status != OPF_OK) return status;
+    }
+    opf_planner_finish_outputs(planner);
+    return planner->failed ? OPF_ERROR_INTERNAL : OPF_OK;
+}
+
+/* ---- whole ---- */
+
+static void note_views(opf_planner *planner) {
+    const opf_fusion *fusion = planner->program->fusion;
+    for (size_t i = 0; i < fusion->groups.count; i++) {
+        const opf_group *group = fusion->groups.data[i];
+        if (group->step != OPF_STEP_VIEW) continue;
+        for (size_t k = 0; k < group->results.count; k++)
+            opf_map_set(&planner->sources, group->results.data[k].value, group->stages.inputs.data[0]);
+    }
+}
+
+/* Outputs that the graph does not have: every value that a kernel stores and no output shows. */
+static void add_taps(opf_planner *planner) {
+    opf_program *program = planner->program;
+    opf_map shown = opf_map_new(planner->arena);
+    for (size_t i = 0; i < program->outputs.count; i++) opf_map_set(&shown, program->outputs.data[i], planner);
+    for (size_t i = 0; i < program->fusion->groups.count; i++) {
+        const opf_group *group = program->fusion->groups.data[i];
+        for (size_t k = 0; group->step == OPF_STEP_KERNEL && k < group->results.count; k++) {
+            const opf_value *value = group->results.data[k].value;
+            if (opf_map_has(&shown, value)) continue;
+            opf_map_set(&shown, value, planner);
+            OPF_PUSH(planner->arena, &program->outputs, value);
+        }
+    }
+}
+
+/* Only tensors with elements of whole bytes can be computed by kernels. */
+static opf_status check_types(const opf_program *program) {
+    opf_status status = OPF_OK;
+    for (size_t i = 0; i < program->fusion->graph->values.count; i++) {
+        const opf_value *value = program->fusion->graph->values.data[i];
+        if (value->kind == OPF_VALUE_TENSOR && value->dtype != OPF_STRING) continue;
+        if (!value->producer && !value->uses.count && !value->is_output) continue;
+        opf_diag_add(program->module->diags, OPF_ERROR, "unsupported", (opf_place){program->module->path, NULL, NULL, -1},
+                     "value '%s' is no tensor of numbers; generated code handles only those", value->name);
+        status = OPF_ERROR_UNSUPPORTED;
+    }
+    return status;
+}
+
+opf_status opf_plan(opf_program **out, const opf_fusion *fusion, const opf_nest *const *nests, const opf_plan_options *options) {
+    opf_module *module = fusion->module;
+    opf_program *program = OPF_NEW(module->arena, opf_program);
+    program->module = module;
+    program->fusion = fusion;
+    program->machine = options->machine;
+    program->n_symbols = opf_module_symbol_sources(module, &program->sources);
+    for (size_t i = 0; i < fusion->graph->outputs.count; i++) OPF_PUSH(module->arena, &program->outputs, fusion->graph->outputs.data[i]);
+
+    opf_arena *arena = module->arena;
+    opf_planner planner = {.program = program, .options = options, .arena = arena, .pool = module->pool,
+                           .sources = opf_map_new(arena), .bound = opf_map_new(arena), .buffers = opf_map_new(arena),
+                           .weights = opf_map_new(arena), .kernels = opf_map_new(arena), .names = opf_map_new(arena)};
+    opf_status status = check_types(program);
+    if (status != OPF_OK) return status;
+    if (options->tap_all) add_taps(&planner);
+    add_checks(program, arena);
+    note_views(&planner);
+    opf_planner_bind_outputs(&planner);
+    status = add_steps(&planner, nests);
+    if (status != OPF_OK) return status;
+    opf_planner_place(&planner);
+    *out = program;
+    return OPF_OK;
+}

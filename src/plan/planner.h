@@ -1,0 +1,37 @@
+/* What the parts of the planner share: values → buffers, nests → kernels, lives → offsets. */
+#ifndef OPF_PLAN_PLANNER_H
+#define OPF_PLAN_PLANNER_H
+
+#include "plan/program.h"
+
+typedef struct opf_planner {
+    opf_program *program;
+    const opf_plan_options *options;
+    opf_arena *arena;
+    opf_pool *pool;
+    opf_map sources;  /* view → value whose elements it shows (opf_value) */
+    opf_map bound;    /* value → pointer into program->outputs: it is computed in that output's bytes */
+    opf_map buffers;  /* value → index + 1 as pointer */
+    opf_map weights;  /* tensor → index + 1 as pointer */
+    opf_map kernels;  /* interned body → index + 1 as pointer */
+    opf_map names;    /* interned kernel name → taken */
+    bool failed;
+} opf_planner;
+
+/* values.c */
+void opf_planner_bind_outputs(opf_planner *planner);
+/* The buffer of a value that a step reads; may add a fill step for a value that is only known. */
+int opf_planner_operand(opf_planner *planner, const opf_value *value, bool read_by_steps);
+/* The buffer that a kernel stores a value in. */
+int opf_planner_result(opf_planner *planner, const opf_value *value);
+int opf_planner_packed(opf_planner *planner, int64_t bytes);
+void opf_planner_finish_outputs(opf_planner *planner);
+int opf_planner_add_buffer(opf_planner *planner, opf_buffer buffer);
+
+/* kernels.c */
+int opf_planner_kernel(opf_planner *planner, const opf_nest *nest); /* -1: failed, reported */
+
+/* workspace.c */
+void opf_planner_place(opf_planner *planner);
+
+#endif

@@ -1,0 +1,141 @@
+/* Values → buffers. A value lives in the caller's bytes where it can: an input, a weight, an output that its kernel
+ * writes in place. A view has the bytes of what it views. The rest is workspace. */
+#include "base/checked.h"
+#include "plan/planner.h"
+
+static const opf_value *root_of(const opf_planner *planner, const opf_value *value) {
+    const opf_value *source;
+    while ((source = opf_map_get(&planner->sources, value))) value = source;
+    return value;
+}
+
+static opf_dim value_bytes(opf_planner *planner, const opf_value *value) {
+    opf_dim bits = opf_mul(planner->pool, opf_value_elements(value), opf_int(planner->pool, opf_dtype_bits(value->dtype)));
+    return opf_ceildiv(planner->pool, bits, opf_int(planner->pool, 8));
+}
+
+int opf_planner_add_buffer(opf_planner *planner, opf_buffer buffer) {
+    buffer.first_step = buffer.last_step = -1;
+    OPF_PUSH(planner->arena, &planner->program->buffers, buffer);
+    return (int)planner->program->buffers.count - 1;
+}
+
+static int remember(opf_planner *planner, const opf_value *value, opf_buffer_kind kind, int index) {
+    int buffer = opf_planner_add_buffer(planner, (opf_buffer){.kind = kind, .index = index, .value = value, .bytes = value_bytes(planner, value)});
+    opf_map_set(&planner->buffers, value, (void *)((size_t)buffer + 1));
+    return buffer;
+}
+
+static void add_step(opf_planner *planner, int kind, const opf_value *value, int n, const int *buffers) {
+    opf_step step = {.kind = kind, .kernel = -1, .value = value, .n_buffers = n};
+    step.buffers = opf_arena_copy(planner->arena, buffers, (size_t)n * sizeof *buffers);
+    OPF_PUSH(planner->arena, &planner->program->steps, step);
+}
+
+/* ---- constants ---- */
+
+static int weight_of(opf_planner *planner, const opf_value *value, const opf_tensor *tensor, bool read_by_steps) {
+    size_t known = (size_t)opf_map_get(&planner->weights, tensor);
+    if (!known) {
+        OPF_PUSH(planner->arena, &planner->program->weights, (opf_weight){value, tensor, false});
+        known = planner->program->weights.count;
+        opf_map_set(&planner->weights, tensor, (void *)known);
+    }
+    planner->program->weights.data[known - 1].read_by_steps |= read_by_steps;
+    return (int)known - 1;
+}
+
+/* Content without symbols as a tensor; NULL where the size of a run decides it. */
+static const opf_tensor *content_tensor(opf_planner *planner, const opf_value *value) {
+    int64_t dims[OPF_MAX_RANK];
+    for (int k = 0; k < value->rank; k++)
+        if (!opf_is_int(value->dims[k], &dims[k])) return NULL;
+    for (int64_t i = 0; i < value->content_count; i++)
+        if (value->content[i]->kind != OPF_EXPR_INT && value->content[i]->kind != OPF_EXPR_FLOAT) return NULL;
+    const char *why;
+    opf_tensor *tensor = opf_tensor_zeros(planner->arena, value->dtype, value->rank, dims, &why);
+    if (!tensor) return NULL;
+    for (int64_t i = 0; i < value->content_count; i++) {
+        const opf_expr *e = value->content[i];
+        if (e->kind == OPF_EXPR_INT) opf_dtype_store_int(value->dtype, (void *)tensor->data, (size_t)i, e->integer);
+        else opf_dtype_store(value->dtype, (void *)tensor->data, (size_t)i, e->real);
+    }
+    return tensor;
+}
+
+/* ---- outputs ---- */
+
+static int bound_output(const opf_planner *planner, const opf_value *value) {
+    const opf_value **place = opf_map_get(&planner->bound, value);
+    return place ? (int)(place - planner->program->outputs.data) : -1;
+}
+
+/* An output's root value is computed in the output's own bytes; the first output that asks gets it. */
+void opf_planner_bind_outputs(opf_planner *planner) {
+    opf_program *program = planner->program;
+    for (size_t i = 0; i < program->outputs.count; i++) {
+        const opf_value *root = root_of(planner, program->outputs.data[i]);
+        if (root->constant || root->input_index >= 0 || opf_map_has(&planner->bound, root)) continue;
+        opf_map_set(&planner->bound, root, &program->outputs.data[i]);
+    }
+}
+
+/* What no kernel has written in place: known values, and copies of inputs, constants and values that are output twice. */
+void opf_planner_finish_outputs(opf_planner *planner) {
+    for (size_t i = 0; i < planner->program->outputs.count; i++) {
+        const opf_value *value = planner->program->outputs.data[i];
+        int from = opf_planner_operand(planner, value, true);
+        if (from < 0) return;
+        const opf_buffer *storage = opf_program_storage(planner->program, from);
+        if (storage->kind == OPF_BUFFER_OUTPUT && storage->index == (int)i) continue;
+        int to = opf_planner_add_buffer(planner, (opf_buffer){.kind = OPF_BUFFER_OUTPUT, .index = (int)i, .value = value,
+                                                              .bytes = value_bytes(planner, value)});
+        add_step(planner, OPF_RUN_COPY, value, 2, (int[]){to, from});
+    }
+}
+
+/* ---- operands and results ---- */
+
+static int known_value(opf_planner *planner, const opf_value *value, bool read_by_steps) {
+    int output = bound_output(planner, value);
+    const opf_tensor *tensor = output < 0 ? content_tensor(planner, value) : NULL;
+    if (tensor) return remember(planner, value, OPF_BUFFER_WEIGHT, weight_of(planner, value, tensor, read_by_steps));
+    int buffer = remember(planner, value, output < 0 ? OPF_BUFFER_WORKSPACE : OPF_BUFFER_OUTPUT, output);
+    add_step(planner, OPF_RUN_FILL, value, 1, &buffer);
+    return buffer;
+}
+
+int opf_planner_operand(opf_planner *planner, const opf_value *value, bool read_by_steps) {
+    size_t known = (size_t)opf_map_get(&planner->buffers, value);
+    if (value->constant) { /* asked again for the sake of `read_by_steps` */
+        int weight = weight_of(planner, value, value->constant, read_by_steps);
+        return known ? (int)known - 1 : remember(planner, value, OPF_BUFFER_WEIGHT, weight);
+    }
+    if (known) return (int)known - 1;
+    if (value->input_index >= 0) return remember(planner, value, OPF_BUFFER_INPUT, value->input_index);
+    const opf_value *root = root_of(planner, value);
+    if (root != value) {
+        int storage = opf_planner_operand(planner, root, read_by_steps);
+        return storage < 0 ? -1 : remember(planner, value, OPF_BUFFER_ALIAS, storage);
+    }
+    if (value->content) return known_value(planner, value, read_by_steps);
+    opf_diag_add(planner->program->module->diags, OPF_ERROR, "internal", OPF_NO_PLACE, "no step computes value '%s' before it is read", value->name);
+    planner->failed = true;
+    return -1;
+}
+
+int opf_planner_result(opf_planner *planner, const opf_value *value) {
+    int output = bound_output(planner, value);
+    return remember(planner, value, output < 0 ? OPF_BUFFER_WORKSPACE : OPF_BUFFER_OUTPUT, output);
+}
+
+int opf_planner_packed(opf_planner *planner, int64_t bytes) {
+    opf_program *program = planner->program;
+    int64_t padded;
+    if (bytes < 0 || !opf_checked_add(bytes, OPF_WORKSPACE_ALIGN - 1, &padded)) opf_out_of_memory();
+    padded -= padded % OPF_WORKSPACE_ALIGN;
+    int buffer = opf_planner_add_buffer(planner, (opf_buffer){.kind = OPF_BUFFER_PACKED, .index = -1, .offset = program->packed_bytes,
+                                                              .bytes = opf_int(planner->pool, bytes)});
+    if (!opf_checked_add(program->packed_bytes, padded, &program->packed_bytes)) opf_out_of_memory();
+    return buffer;
+}
