@@ -17,7 +17,13 @@ typedef struct opf_machine {
     double l1_bandwidth, l2_bandwidth, l3_bandwidth, dram_bandwidth; /* bytes per second, one core */
 } opf_machine;
 
-/* The row of the CPU that runs this (or the named row; or the file). */
+/* The row of the CPU that runs this (NULL, "" or "native"), or the named row, or the file: a JSON object with these field
+ * names, "base" naming the row that fills the fields left out (default "generic"). Reports "machine" or "io". */
 opf_status opf_machine_choose(opf_machine *out, const char *name_or_file, opf_arena *arena, opf_diags *diags);
+
+/* The table, best row first; whether this CPU can run code of a row. */
+size_t opf_machine_count(void);
+const opf_machine *opf_machine_at(size_t index);
+bool opf_machine_runs(const opf_machine *machine);
 
 #endif
