@@ -9,11 +9,14 @@
  * code "unsupported" returns OPF_ERROR_UNSUPPORTED. */
 opf_status opf_call_error(opf_call *call, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* Says what to do about the error that was reported last. */
+void opf_call_hint(opf_call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 static inline opf_value *opf_call_input(const opf_call *call, int k) { return k < call->node->n_inputs ? call->node->inputs[k] : NULL; }
 bool opf_call_wants(const opf_call *call, int output); /* is this output used at all? */
 
 /* Integers that an input holds (axes, shape, starts…): constant or symbolic content, as int64 expressions.
- * Returns the count, -1 (reported, "unsupported") where they are known only at run time. */
+ * Returns the count; -1 where the input is absent, or (reported, "unsupported") known only at run time. */
 int opf_call_content(opf_call *call, int input, const opf_expr *const **out);
 /* The same, all of them constants. */
 int opf_call_ints(opf_call *call, int input, const int64_t **out);
@@ -44,11 +47,24 @@ int opf_call_stage(opf_call *call, const char *role, int n_axes, int n_reduce, c
                    opf_combiner combiner, opf_dtype dtype, opf_dtype accumulator, const opf_expr *body, const opf_expr *second);
 /* A plain stage: no reduction, dtype that of the body. */
 int opf_call_map(opf_call *call, const char *role, int n_axes, const opf_dim *extents, const opf_expr *body);
-/* Makes tensor (a stage) the node's output k. */
+/* What an emitter may use: "mean", "variance", … never meaning (opf_stage.note). */
+void opf_call_note(opf_call *call, int tensor, const char *note);
+/* Makes tensor (a stage) the node's output k; ignored where the node has no such output. */
 void opf_call_result(opf_call *call, int output, int tensor);
 /* The whole of a view: output 0 is input 0 under new extents, same order of elements (Reshape and its kin). */
 opf_status opf_call_reshape(opf_call *call, int rank, const opf_dim *extents);
+/* Load of a tensor under other extents, same order of elements, at v0 … v(rank-1). The products of both shapes are equal. */
+const opf_expr *opf_call_load_reshaped(opf_call *call, int tensor, int rank, const opf_dim *extents);
+/* Type in which a value of this type is computed: narrow floating types → float32, the others themselves. A body is
+ * cast back to the value's type, so rounding happens once. */
+opf_dtype opf_call_compute(opf_dtype dtype);
 /* Accumulator type of a sum over values of a type: half types → float32, small ints → int32 … */
 opf_dtype opf_call_accumulator(opf_dtype dtype);
+
+/* ---- for type.c and call.c ---- */
+
+opf_call *opf_call_new(opf_node *node, bool quiet);
+/* Builds the stages of a fresh call; what opf_op_stages does. Unsupported operators are reported here. */
+opf_status opf_call_run(opf_call *call);
 
 #endif

@@ -1,0 +1,125 @@
+/* From a node to its stages: finds the entry, checks arity and input types, runs the build function, checks what it made. */
+#include <stdio.h>
+#include <string.h>
+
+#include "ops/build.h"
+#include "ops/scalar.h"
+
+opf_status opf_call_error(opf_call *call, const char *code, const char *format, ...)
+{
+    call->failed = true;
+    if (!call->quiet) {
+        char message[512];
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(message, sizeof message, format, arguments);
+        va_end(arguments);
+        call->diag = opf_node_error(call->node, code, "%s", message);
+    }
+    return strcmp(code, "unsupported") == 0 ? OPF_ERROR_UNSUPPORTED : OPF_ERROR_INPUT;
+}
+
+void opf_call_hint(opf_call *call, const char *format, ...)
+{
+    if (call->quiet || !call->diag) return;
+    char hint[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(hint, sizeof hint, format, arguments);
+    va_end(arguments);
+    opf_diag_hint(call->module->diags, call->diag, "%s", hint);
+}
+
+bool opf_call_wants(const opf_call *call, int output)
+{
+    if (output >= call->node->n_outputs) return false;
+    const opf_value *value = call->node->outputs[output];
+    return value && (value->uses.count > 0 || value->is_output);
+}
+
+static opf_status report_unsupported(opf_call *call)
+{
+    const opf_node *node = call->node;
+    const char *separator = node->domain[0] ? "::" : "";
+    opf_status status = opf_call_error(call, "unsupported", "operator %s%s%s of opset %d is not supported", node->domain, separator, node->op, node->opset);
+    const opf_op *first = opf_op_first(node->domain, node->op);
+    if (first) opf_call_hint(call, "it is supported from opset %d on; convert the model to a newer opset", first->since);
+    else opf_call_hint(call, "`opfuse ops` lists the operators that are supported");
+    return status;
+}
+
+static opf_status check_arity(opf_call *call)
+{
+    const opf_node *node = call->node;
+    const opf_op *op = call->op;
+    if (op->max_inputs >= 0 && node->n_inputs > op->max_inputs)
+        return opf_call_error(call, "arity", "%s takes at most %d input%s and has %d", op->name, op->max_inputs, op->max_inputs == 1 ? "" : "s", node->n_inputs);
+    for (int k = 0; k < op->min_inputs; k++)
+        if (!opf_call_input(call, k)) return opf_call_error(call, "arity", "%s needs input %d, which is missing", op->name, k);
+    for (int k = op->max_outputs; k < node->n_outputs; k++)
+        if (node->outputs[k]) return opf_call_error(call, "arity", "%s has at most %d output%s, and the node names %d", op->name, op->max_outputs, op->max_outputs == 1 ? "" : "s", node->n_outputs);
+    return OPF_OK;
+}
+
+static opf_status check_inputs(opf_call *call)
+{
+    for (int k = 0; k < call->node->n_inputs; k++) {
+        const opf_value *value = call->node->inputs[k];
+        if (!value) continue;
+        if (value->kind != OPF_VALUE_TENSOR) return opf_call_error(call, "unsupported", "input %d '%s' is no tensor", k, value->name);
+        if (!opf_value_is_typed(value)) return opf_call_error(call, "type", "the type of input %d '%s' is unknown", k, value->name);
+    }
+    return OPF_OK;
+}
+
+static opf_status check_results(opf_call *call)
+{
+    const opf_node *node = call->node;
+    for (int k = 0; k < node->n_outputs; k++) {
+        if (opf_call_wants(call, k) && call->results[k] < 0)
+            return opf_call_error(call, "unsupported", "output %d '%s' of %s is not supported", k, node->outputs[k]->name, node->op);
+        if (call->results[k] >= 0 && call->stages.list.data[call->results[k]]->n_axes > OPF_MAX_RANK)
+            return opf_call_error(call, "shape", "output %d has more than %d axes", k, OPF_MAX_RANK);
+    }
+    const char *wrong = opf_stages_check(&call->stages, call->arena);
+    if (wrong) {
+        opf_call_error(call, "internal", "the stages of %s are inconsistent: %s", node->op, wrong);
+        return OPF_ERROR_INTERNAL;
+    }
+    return OPF_OK;
+}
+
+opf_call *opf_call_new(opf_node *node, bool quiet)
+{
+    opf_module *module = node->graph->module;
+    opf_call *call = OPF_NEW(module->arena, opf_call);
+    *call = (opf_call){.node = node, .module = module, .pool = module->pool, .arena = module->arena, .quiet = quiet};
+    call->op = opf_op_find(node->domain, node->op, node->opset);
+    for (int k = 0; k < node->n_inputs; k++) OPF_PUSH(call->arena, &call->stages.inputs, node->inputs[k]);
+    call->results = OPF_ARRAY(call->arena, int, node->n_outputs ? node->n_outputs : 1);
+    for (int k = 0; k < node->n_outputs; k++) call->results[k] = -1;
+    return call;
+}
+
+opf_status opf_call_run(opf_call *call)
+{
+    if (!call->op) return report_unsupported(call);
+    opf_status status = check_arity(call);
+    if (status == OPF_OK) status = check_inputs(call);
+    if (status == OPF_OK) status = call->op->build ? call->op->build(call) : opf_scalar_build(call);
+    if (status == OPF_OK && call->failed) status = OPF_ERROR_INPUT;
+    if (status != OPF_OK) {
+        if (!call->failed) opf_call_error(call, "internal", "building the stages of %s failed without a reason", call->op->name);
+        return status;
+    }
+    return check_results(call);
+}
+
+opf_status opf_op_stages(opf_call **out, opf_node *node)
+{
+    *out = NULL;
+    opf_call *call = opf_call_new(node, false);
+    opf_status status = opf_call_run(call);
+    if (status == OPF_OK) *out = call;
+    return status;
+}
