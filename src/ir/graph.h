@@ -23,6 +23,16 @@ typedef struct opf_value opf_value;
 
 typedef enum opf_value_kind { OPF_VALUE_TENSOR, OPF_VALUE_SEQUENCE, OPF_VALUE_OPTIONAL, OPF_VALUE_MAP } opf_value_kind;
 
+/* A type as a file declares it. */
+typedef struct opf_type {
+    opf_value_kind kind;
+    opf_dtype dtype;              /* of a tensor's elements, a map's key; OPF_NO_DTYPE where not given */
+    int rank;                     /* -1: not given */
+    int64_t *dims;                /* -1: unknown */
+    const char **names;           /* NULL or symbol name, per axis */
+    const struct opf_type *inner; /* element of a sequence or optional, value of a map; NULL for tensors */
+} opf_type;
+
 typedef struct opf_use {
     opf_node *node; /* a use from a sub-graph names the node inside the sub-graph */
     int input;      /* position in node->inputs */
@@ -42,6 +52,7 @@ struct opf_value {
     opf_dtype declared_dtype;
     int64_t *declared_dims;            /* -1: unknown */
     const char **declared_names;       /* NULL or symbol name, per axis */
+    const opf_type *declared;          /* the whole declared type: sequences, optionals, maps; NULL: none given */
     opf_node *producer;    /* NULL for inputs and constants */
     int producer_output;
     OPF_VEC(opf_use) uses;
@@ -68,8 +79,9 @@ typedef struct opf_attr {
         const float *floats;
         const int64_t *ints;
         const char *const *strings; /* terminated; lengths in string_sizes */
-        const opf_tensor *const *tensors;
+        const opf_tensor *const *tensors; /* sparse ones are dense here */
         opf_graph *const *graphs;
+        const opf_type *const *types;
     };
     const size_t *string_sizes;
     const char *reference; /* ref_attr_name inside a function body, NULL elsewhere */
@@ -103,8 +115,13 @@ struct opf_graph {
     OPF_VEC(opf_value *) inputs;  /* without those that are initializers too */
     OPF_VEC(opf_value *) outputs; /* a value may stand here twice, and may be an input or a constant */
     OPF_VEC(opf_value *) values;  /* all, in order of creation */
+    OPF_VEC(const char *) output_names; /* one an output: the names that the file promises, whatever a pass puts there */
     opf_map by_name;              /* interned name → opf_value */
+    opf_map nodes_by_name;        /* interned name → opf_node */
 };
+
+/* Constants of at most so many elements have their content filled in. */
+enum { OPF_CONTENT_LIMIT = 256 };
 
 /* A condition under which the compiled program is right, checked when it runs. */
 typedef struct opf_guard {
@@ -143,13 +160,20 @@ opf_value *opf_value_new(opf_graph *graph, const char *name);
 opf_value *opf_value_find(const opf_graph *graph, const char *name); /* this graph only */
 opf_value *opf_value_resolve(const opf_graph *graph, const char *name); /* outwards through parents */
 opf_value *opf_value_constant(opf_graph *graph, const char *name, const opf_tensor *tensor); /* a typed constant */
-opf_node *opf_node_new(opf_graph *graph, const char *name, const char *op, const char *domain, int opset, int n_inputs, int n_outputs); /* appended; inputs and outputs NULL */
+/* Appended; inputs and outputs NULL, no origins. `name` becomes unique (opf_node_name_free). */
+opf_node *opf_node_new(opf_graph *graph, const char *name, const char *op, const char *domain, int opset, int n_inputs, int n_outputs);
+/* The name that a node gets in this graph: `name`, or Op_index where it has none; name#index where that is taken. */
+const char *opf_node_name_free(const opf_graph *graph, const char *name, const char *op, int index);
+void opf_graph_add_input(opf_graph *graph, opf_value *value);
+void opf_graph_add_output(opf_graph *graph, opf_value *value, const char *name); /* name NULL: the value's own */
 void opf_node_set_input(opf_node *node, int input, opf_value *value); /* keeps the use lists */
 void opf_node_set_output(opf_node *node, int output, opf_value *value);
 void opf_node_remove(opf_node *node);                /* unlinks; outputs must be unused and leave the graph too */
 void opf_value_replace(opf_value *from, opf_value *to); /* all uses and graph outputs */
-void opf_node_origins_add(opf_node *node, const opf_node *from); /* `node` now stands for `from` too */
-opf_status opf_graph_sort(opf_graph *graph);         /* topological, stable by index; reports a cycle by its nodes */
+void opf_node_origins_add(opf_node *node, const opf_node *from); /* `node` now stands for what `from` stands for, too */
+/* The node of `graph` that is `node` or holds it in a sub-graph at any depth; NULL where there is none. */
+opf_node *opf_node_within(opf_node *node, const opf_graph *graph);
+opf_status opf_graph_sort(opf_graph *graph);         /* topological, else as they stand; sub-graphs too; reports a cycle by its nodes */
 void opf_graph_renumber(opf_graph *graph);           /* ids = positions */
 void opf_graph_remove_dead(opf_graph *graph);        /* nodes whose results nobody uses; recorded in module->removed */
 
@@ -159,6 +183,8 @@ double opf_node_float(const opf_node *node, const char *name, double otherwise);
 const char *opf_node_string(const opf_node *node, const char *name, const char *otherwise);
 /* count, and *ints set; -1 where absent. */
 int opf_node_ints(const opf_node *node, const char *name, const int64_t **ints);
+/* Adds or replaces; `data` is an array of `count` elements of the kind's type (copied; for strings, tensors, graphs and
+ * types the pointers are), also for the single kinds. */
 opf_attr *opf_node_attr_add(opf_node *node, const char *name, opf_attr_kind kind, size_t count, const void *data);
 
 opf_place opf_node_place(const opf_node *node);

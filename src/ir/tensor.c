@@ -1,0 +1,57 @@
+/* Concrete tensors. */
+#include "ir/tensor.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+
+enum { DATA_ALIGNMENT = 64 };
+
+static const char *shape_problem(opf_dtype dtype, int rank, const int64_t *dims, int64_t *elements) {
+    if (!opf_dtype_valid(dtype)) return "the element type is unknown";
+    if (rank < 0 || rank > OPF_MAX_RANK) return "there are more than 16 dimensions";
+    bool empty = false;
+    int64_t product = 1;
+    for (int i = 0; i < rank; i++) {
+        if (dims[i] < 0) return "a dimension is negative";
+        if (dims[i] == 0) empty = true;
+        else if (!opf_checked_mul(product, dims[i], &product)) return "the number of elements overflows 64 bits";
+    }
+    /* Room for any element type and for offsets in bytes. */
+    if (product > INT64_MAX / 16) return "the number of bytes overflows 64 bits";
+    *elements = empty ? 0 : product;
+    return NULL;
+}
+
+opf_tensor *opf_tensor_new(opf_arena *arena, opf_dtype dtype, int rank, const int64_t *dims, const void *data, const char **why) {
+    int64_t elements = 0;
+    const char *problem = shape_problem(dtype, rank, dims, &elements);
+    if (problem) {
+        if (why) *why = problem;
+        return NULL;
+    }
+    opf_tensor *tensor = OPF_NEW(arena, opf_tensor);
+    tensor->dtype = dtype;
+    tensor->rank = rank;
+    tensor->dims = OPF_ARRAY(arena, int64_t, rank);
+    if (rank) memcpy(tensor->dims, dims, (size_t)rank * sizeof *dims);
+    tensor->elements = elements;
+    tensor->bytes = dtype == OPF_STRING ? (size_t)elements * sizeof(char *) : opf_dtype_bytes(dtype, (size_t)elements);
+    tensor->data = data;
+    tensor->file = -1;
+    return tensor;
+}
+
+opf_tensor *opf_tensor_zeros(opf_arena *arena, opf_dtype dtype, int rank, const int64_t *dims, const char **why) {
+    opf_tensor *tensor = opf_tensor_new(arena, dtype, rank, dims, NULL, why);
+    if (!tensor || !tensor->bytes) return tensor;
+    uintptr_t bytes = (uintptr_t)opf_arena_alloc(arena, tensor->bytes + DATA_ALIGNMENT);
+    tensor->data = (void *)((bytes + DATA_ALIGNMENT - 1) / DATA_ALIGNMENT * DATA_ALIGNMENT);
+    return tensor;
+}
+
+double opf_tensor_get(const opf_tensor *tensor, int64_t index) { return opf_dtype_load(tensor->dtype, tensor->data, (size_t)index); }
+
+int64_t opf_tensor_get_int(const opf_tensor *tensor, int64_t index) {
+    return opf_dtype_load_int(tensor->dtype, tensor->data, (size_t)index);
+}
