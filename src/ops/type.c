@@ -1,0 +1,124 @@
+/* Types a graph, symbolically. Equalities of sizes that turn up unify symbols, and typing starts again; only the last
+ * round reports. */
+#include "ops/build.h"
+#include "ops/content.h"
+#include "ops/symbols.h"
+
+static void type_tensor(opf_value *value, const opf_tensor *tensor)
+{
+    opf_module *module = value->graph->module;
+    value->dtype = tensor->dtype;
+    value->rank = tensor->rank;
+    value->dims = OPF_ARRAY(module->arena, opf_dim, tensor->rank + 1);
+    for (int k = 0; k < tensor->rank; k++) value->dims[k] = opf_int(module->pool, tensor->dims[k]);
+}
+
+static void forget_types(opf_graph *graph)
+{
+    for (size_t k = 0; k < graph->values.count; k++) {
+        opf_value *value = graph->values.data[k];
+        if (value->constant && !value->dims) type_tensor(value, value->constant);
+        if (!value->producer) continue;
+        value->dtype = OPF_NO_DTYPE;
+        value->rank = -1;
+        value->dims = NULL;
+        value->content = NULL;
+        value->content_count = 0;
+    }
+}
+
+static void type_outputs(opf_call *call)
+{
+    for (int k = 0; k < call->node->n_outputs; k++) {
+        opf_value *value = call->node->outputs[k];
+        if (!value || call->results[k] < 0) continue;
+        const opf_stage *stage = call->stages.list.data[call->results[k]];
+        value->dtype = stage->dtype;
+        value->rank = stage->n_axes;
+        value->dims = OPF_ARRAY(call->arena, opf_dim, stage->n_axes + 1);
+        for (int axis = 0; axis < stage->n_axes; axis++) value->dims[axis] = stage->extents[axis];
+    }
+    opf_call_content_results(call);
+}
+
+/* An input is untyped where an earlier node failed: that one was reported. */
+static bool inputs_typed(const opf_node *node)
+{
+    for (int k = 0; k < node->n_inputs; k++) {
+        const opf_value *value = node->inputs[k];
+        if (value && value->kind == OPF_VALUE_TENSOR && !opf_value_is_typed(value)) return false;
+    }
+    return true;
+}
+
+static opf_status type_node(opf_node *node, bool quiet)
+{
+    opf_call *call = opf_call_new(node, quiet);
+    if (call->op && !inputs_typed(node)) return OPF_OK;
+    opf_status status = opf_call_run(call);
+    if (status == OPF_OK) type_outputs(call);
+    return status;
+}
+
+opf_status opf_node_type(opf_node *node)
+{
+    return type_node(node, false);
+}
+
+/* The graver of two: a defect before what is unsupported before bad input. */
+static opf_status worse(opf_status a, opf_status b)
+{
+    return a > b && a != OPF_OK ? a : b;
+}
+
+static opf_status type_round(opf_graph *graph, bool quiet)
+{
+    opf_status status = OPF_OK;
+    graph->module->guards.count = 0;
+    forget_types(graph);
+    for (size_t k = 0; k < graph->nodes.count; k++) status = worse(status, type_node(graph->nodes.data[k], quiet));
+    return status;
+}
+
+opf_status opf_graph_type(opf_module *module, const opf_pin *pins, size_t n_pins)
+{
+    opf_bindings bindings;
+    opf_status inputs = opf_symbols_inputs(&bindings, module, pins, n_pins);
+    opf_status status = type_round(module->graph, true);
+    while (opf_symbols_unify(&bindings)) {
+        opf_symbols_apply(&bindings);
+        status = type_round(module->graph, true);
+    }
+    if (status != OPF_OK) status = type_round(module->graph, false);
+    return worse(inputs, status);
+}
+
+size_t opf_module_symbol_sources(opf_module *module, opf_symbol_source **out)
+{
+    int count = opf_pool_symbols(module->pool);
+    opf_symbol_source *by_index = OPF_ARRAY(module->arena, opf_symbol_source, count + 1);
+    for (size_t k = 0; k < module->graph->inputs.count; k++) {
+        const opf_value *value = module->graph->inputs.data[k];
+        for (int axis = 0; axis < value->rank; axis++) {
+            opf_dim dim = value->dims[axis];
+            if (dim->kind != OPF_EXPR_SYMBOL || by_index[dim->symbol->index].symbol) continue;
+            by_index[dim->symbol->index] = (opf_symbol_source){dim->symbol, (int)k, axis};
+        }
+    }
+    size_t found = 0;
+    for (int k = 0; k < count; k++)
+        if (by_index[k].symbol) by_index[found++] = by_index[k];
+    *out = by_index;
+    return found;
+}
+
+bool opf_node_is_folded(const opf_node *node)
+{
+    int outputs = 0;
+    for (int k = 0; k < node->n_outputs; k++) {
+        if (!node->outputs[k]) continue;
+        if (!node->outputs[k]->content) return false;
+        outputs++;
+    }
+    return outputs > 0;
+}
