@@ -15,10 +15,13 @@ typedef struct opf_emit_scope {
     void (*load)(void *data, const opf_expr *load, opf_text *out);
     void (*var)(void *data, int position, opf_text *out);
     void *data;
+    /* NULL, or tells whether an index expression is known not to be negative: then `/` and `%` stand for floordiv, floormod. */
+    bool (*nonnegative)(void *data, const opf_expr *e);
 } opf_emit_scope;
 void opf_emit_expr(const opf_expr *e, const opf_emit_scope *scope, opf_text *out);
-/* A dim as C text over the local names of the symbols. */
+/* A dim as C text over the local names of the symbols (opf_emit_symbol); divisions call the prelude. */
 void opf_emit_dim(opf_dim dim, opf_text *out);
+void opf_emit_symbol(const opf_symbol *symbol, opf_text *out); /* its name, changed where C or generated code has taken it */
 const char *opf_emit_ctype(opf_dtype dtype); /* "float", "int64_t", "unsigned char" for bool, … storage type */
 
 /* The parts of the prelude that every generated file starts with, and what a file that holds kernels needs. */

@@ -1,0 +1,425 @@
+/* Scalar expressions as C. What C computes as ONNX asks is written with C's operators; everything else (wrapping integers,
+ * division that never traps, minima with NaN, functions) by the prelude's helpers, opf_<name>_<type>.
+ *
+ * Integers without loads are indices and sizes: they stay far from overflow and are written plainly. */
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emit/emit.h"
+#include "emit/spelling.h"
+
+/* How tightly C binds; an operand is put in parentheses where it binds less tightly than its place asks. */
+enum { LEVEL_ANY, LEVEL_SELECT, LEVEL_BITS, LEVEL_COMPARE, LEVEL_SUM, LEVEL_PRODUCT, LEVEL_UNARY, LEVEL_PRIMARY };
+
+typedef struct printer {
+    const opf_emit_scope *scope;
+    opf_text *out;
+} printer;
+
+static void print(printer *p, const opf_expr *e, int level);
+
+/* ---- types ---- */
+
+typedef struct type_row { const char *storage, *value, *suffix; } type_row;
+static const type_row types[OPF_DTYPE_COUNT] = {
+    [OPF_FLOAT32] = {"float", "float", "f32"},       [OPF_FLOAT64] = {"double", "double", "f64"},
+    [OPF_INT8] = {"int8_t", "int8_t", "i8"},         [OPF_INT16] = {"int16_t", "int16_t", "i16"},
+    [OPF_INT32] = {"int32_t", "int32_t", "i32"},     [OPF_INT64] = {"int64_t", "int64_t", "i64"},
+    [OPF_UINT8] = {"uint8_t", "uint8_t", "u8"},      [OPF_UINT16] = {"uint16_t", "uint16_t", "u16"},
+    [OPF_UINT32] = {"uint32_t", "uint32_t", "u32"},  [OPF_UINT64] = {"uint64_t", "uint64_t", "u64"},
+    [OPF_BOOL] = {"unsigned char", "unsigned char", "u8"},
+    [OPF_FLOAT16] = {"uint16_t", "float", "f16"},    [OPF_BFLOAT16] = {"uint16_t", "float", "bf16"},
+};
+
+const char *opf_emit_ctype(opf_dtype dtype) { return types[dtype].storage ? types[dtype].storage : "unsigned char"; }
+const char *opf_emit_value_ctype(opf_dtype dtype) { return types[dtype].value ? types[dtype].value : "unsigned char"; }
+const char *opf_emit_suffix(opf_dtype dtype) { return types[dtype].suffix ? types[dtype].suffix : "u8"; }
+bool opf_emit_can_type(opf_dtype dtype) { return types[dtype].storage != NULL; }
+
+static bool is_half(opf_dtype dtype) { return dtype == OPF_FLOAT16 || dtype == OPF_BFLOAT16; }
+/* The type in which C holds the value: half types are computed as float. */
+static opf_dtype computed(opf_dtype dtype) { return is_half(dtype) ? OPF_FLOAT32 : dtype; }
+
+/* ---- constants ---- */
+
+static void print_real(opf_text *out, opf_dtype dtype, double value) {
+    bool single = dtype != OPF_FLOAT64;
+    if (isnan(value)) {
+        opf_text_add(out, single ? "__builtin_nanf(\"\")" : "__builtin_nan(\"\")");
+        return;
+    }
+    if (isinf(value)) {
+        opf_text_printf(out, "%s__builtin_inf%s()", value < 0 ? "-" : "", single ? "f" : "");
+        return;
+    }
+    char text[40];
+    for (int digits = single ? 6 : 15; digits <= (single ? 9 : 17); digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (single ? strtof(text, NULL) == (float)value : strtod(text, NULL) == value) break;
+    }
+    opf_text_add(out, text);
+    if (!strpbrk(text, ".e")) opf_text_add(out, ".0");
+    if (single) opf_text_add(out, "f");
+}
+
+static void print_integer(opf_text *out, opf_dtype dtype, int64_t value) {
+    if (dtype == OPF_UINT64) {
+        opf_text_printf(out, "UINT64_C(%" PRIu64 ")", (uint64_t)value);
+    } else if (value == INT64_MIN) {
+        opf_text_add(out, "INT64_MIN");
+    } else if (dtype == OPF_UINT32) {
+        opf_text_printf(out, "%" PRId64 "u", value);
+    } else if (dtype == OPF_INT32 && value == INT32_MIN) {
+        opf_text_add(out, "INT32_MIN");
+    } else if (value > INT32_MAX || value < INT32_MIN) {
+        opf_text_printf(out, "INT64_C(%" PRId64 ")", value);
+    } else {
+        opf_text_printf(out, "%" PRId64, value);
+    }
+}
+
+static void print_constant(printer *p, const opf_expr *e, int level) {
+    bool negative = e->kind == OPF_EXPR_INT ? e->integer < 0 && e->dtype != OPF_UINT64 : signbit(e->real) && !isnan(e->real);
+    bool brackets = negative && level >= LEVEL_UNARY;
+    if (brackets) opf_text_add(p->out, "(");
+    if (e->kind == OPF_EXPR_INT) print_integer(p->out, (opf_dtype)e->dtype, e->integer);
+    else print_real(p->out, (opf_dtype)e->dtype, e->real);
+    if (brackets) opf_text_add(p->out, ")");
+}
+
+/* ---- operations ---- */
+
+typedef struct op_row {
+    const char *infix; /* C's operator where it means the same for floats */
+    const char *name;  /* of the helper */
+    int level;         /* of the infix form */
+} op_row;
+
+static const op_row ops[OPF_OP_COUNT] = {
+    [OPF_OP_NEG] = {"-", "neg", LEVEL_UNARY},     [OPF_OP_ABS] = {NULL, "abs", 0},
+    [OPF_OP_SIGN] = {NULL, "sign", 0},            [OPF_OP_NOT] = {"!", NULL, LEVEL_UNARY},
+    [OPF_OP_BITNOT] = {"~", NULL, LEVEL_UNARY},   [OPF_OP_SQRT] = {NULL, "sqrt", 0},
+    [OPF_OP_EXP] = {NULL, "exp", 0},              [OPF_OP_LOG] = {NULL, "log", 0},
+    [OPF_OP_LOG1P] = {NULL, "log1p", 0},          [OPF_OP_EXPM1] = {NULL, "expm1", 0},
+    [OPF_OP_ERF] = {NULL, "erf", 0},              [OPF_OP_SIN] = {NULL, "sin", 0},
+    [OPF_OP_COS] = {NULL, "cos", 0},              [OPF_OP_TAN] = {NULL, "tan", 0},
+    [OPF_OP_ASIN] = {NULL, "asin", 0},            [OPF_OP_ACOS] = {NULL, "acos", 0},
+    [OPF_OP_ATAN] = {NULL, "atan", 0},            [OPF_OP_SINH] = {NULL, "sinh", 0},
+    [OPF_OP_COSH] = {NULL, "cosh", 0},            [OPF_OP_TANH] = {NULL, "tanh", 0},
+    [OPF_OP_ASINH] = {NULL, "asinh", 0},          [OPF_OP_ACOSH] = {NULL, "acosh", 0},
+    [OPF_OP_ATANH] = {NULL, "atanh", 0},          [OPF_OP_FLOOR] = {NULL, "floor", 0},
+    [OPF_OP_CEIL] = {NULL, "ceil", 0},            [OPF_OP_ROUND] = {NULL, "round", 0},
+    [OPF_OP_TRUNC] = {NULL, "trunc", 0},          [OPF_OP_ISNAN] = {NULL, "isnan", 0},
+    [OPF_OP_ISINF] = {NULL, "isinf", 0},          [OPF_OP_ADD] = {"+", "add", LEVEL_SUM},
+    [OPF_OP_SUB] = {"-", "sub", LEVEL_SUM},       [OPF_OP_MUL] = {"*", "mul", LEVEL_PRODUCT},
+    [OPF_OP_DIV] = {"/", "div", LEVEL_PRODUCT},   [OPF_OP_FLOORDIV] = {NULL, "floordiv", 0},
+    [OPF_OP_FLOORMOD] = {NULL, "floormod", 0},    [OPF_OP_FMOD] = {NULL, "fmod", 0},
+    [OPF_OP_POW] = {NULL, "pow", 0},              [OPF_OP_ATAN2] = {NULL, "atan2", 0},
+    [OPF_OP_MIN] = {NULL, "min", 0},              [OPF_OP_MAX] = {NULL, "max", 0},
+    [OPF_OP_LT] = {"<", NULL, LEVEL_COMPARE},     [OPF_OP_LE] = {"<=", NULL, LEVEL_COMPARE},
+    [OPF_OP_GT] = {">", NULL, LEVEL_COMPARE},     [OPF_OP_GE] = {">=", NULL, LEVEL_COMPARE},
+    [OPF_OP_EQ] = {"==", NULL, LEVEL_COMPARE},    [OPF_OP_NE] = {"!=", NULL, LEVEL_COMPARE},
+    [OPF_OP_AND] = {"&", NULL, LEVEL_BITS},       [OPF_OP_OR] = {"|", NULL, LEVEL_BITS},
+    [OPF_OP_XOR] = {"^", NULL, LEVEL_BITS},       [OPF_OP_BITAND] = {"&", NULL, LEVEL_BITS},
+    [OPF_OP_BITOR] = {"|", NULL, LEVEL_BITS},     [OPF_OP_BITXOR] = {"^", NULL, LEVEL_BITS},
+    [OPF_OP_SHL] = {NULL, "shl", 0},              [OPF_OP_SHR] = {NULL, "shr", 0},
+};
+
+static void open(printer *p, bool brackets) { if (brackets) opf_text_add(p->out, "("); }
+static void shut(printer *p, bool brackets) { if (brackets) opf_text_add(p->out, ")"); }
+
+static bool is_index(const opf_expr *e) { return e->dtype == OPF_INT64 && !opf_expr_has_load(e); }
+
+static bool nonnegative(const printer *p, const opf_expr *e) {
+    int64_t value;
+    if (opf_is_int(e, &value)) return value >= 0;
+    return p->scope && p->scope->nonnegative && p->scope->nonnegative(p->scope->data, e);
+}
+
+static void print_call(printer *p, const opf_expr *e, opf_dtype of) {
+    opf_text_printf(p->out, "opf_%s_%s(", ops[e->op].name, opf_emit_suffix(computed(of)));
+    for (int i = 0; i < e->n_args; i++) {
+        if (i) opf_text_add(p->out, ", ");
+        print(p, e->args[i], LEVEL_ANY);
+    }
+    opf_text_add(p->out, ")");
+}
+
+/* Sums of indices: "a + 3*b - 1" rather than helpers and negative factors. */
+static void print_term(printer *p, const opf_expr *term, bool first) {
+    const opf_expr *factor = term->kind == OPF_EXPR_BINARY && term->op == OPF_OP_MUL ? term->args[0] : NULL;
+    const opf_expr *other = factor ? term->args[1] : NULL;
+    int64_t value = 0;
+    if (factor && !opf_is_int(factor, &value) && opf_is_int(other, &value)) {
+        const opf_expr *swap = factor;
+        factor = other;
+        other = swap;
+    }
+    bool scaled = factor && opf_is_int(factor, &value);
+    if (!scaled && opf_is_int(term, &value) && value < 0 && value > INT64_MIN && !first) {
+        opf_text_printf(p->out, " - ");
+        print_integer(p->out, OPF_INT64, -value);
+        return;
+    }
+    bool minus = scaled && value < 0 && value > INT64_MIN;
+    if (!first) opf_text_add(p->out, minus ? " - " : " + ");
+    else if (minus) opf_text_add(p->out, "-");
+    if (!scaled) {
+        print(p, term, LEVEL_SUM + 1);
+        return;
+    }
+    if (value != -1) {
+        print(p, other, LEVEL_PRODUCT);
+        opf_text_add(p->out, " * ");
+        print_integer(p->out, OPF_INT64, minus ? -value : value);
+    } else {
+        print(p, other, LEVEL_PRODUCT);
+    }
+}
+
+static bool is_minus_term(const opf_expr *e) {
+    int64_t value;
+    if (opf_is_int(e, &value)) return value < 0;
+    return e->kind == OPF_EXPR_BINARY && e->op == OPF_OP_MUL &&
+           ((opf_is_int(e->args[0], &value) && value < 0) || (opf_is_int(e->args[1], &value) && value < 0));
+}
+
+enum { MOST_TERMS = 256 };
+
+static int collect_terms(const opf_expr *e, const opf_expr **terms, int count) {
+    if (count < 0 || count >= MOST_TERMS) return -1;
+    if (e->kind == OPF_EXPR_BINARY && e->op == OPF_OP_ADD)
+        return collect_terms(e->args[1], terms, collect_terms(e->args[0], terms, count));
+    terms[count] = e;
+    return count + 1;
+}
+
+static void print_index_sum(printer *p, const opf_expr *e, int level) {
+    const opf_expr *terms[MOST_TERMS + 1];
+    int count = collect_terms(e, terms, 0);
+    bool brackets = level > LEVEL_SUM;
+    open(p, brackets);
+    if (count < 0) {
+        print(p, e->args[0], LEVEL_SUM);
+        opf_text_add(p->out, " + ");
+        print(p, e->args[1], LEVEL_SUM + 1);
+        shut(p, brackets);
+        return;
+    }
+    int lead = 0; /* a positive term first, where there is one */
+    while (lead < count - 1 && is_minus_term(terms[lead])) lead++;
+    if (is_minus_term(terms[lead])) lead = 0;
+    print_term(p, terms[lead], true);
+    for (int i = 0; i < count; i++)
+        if (i != lead) print_term(p, terms[i], false);
+    shut(p, brackets);
+}
+
+static void print_infix(printer *p, const opf_expr *e, const char *infix, int own, int level) {
+    bool brackets = level > own || (own <= LEVEL_COMPARE && level > LEVEL_SELECT);
+    open(p, brackets);
+    /* Bit operators keep brackets around anything but operands: compilers warn of the rest, and so would readers. */
+    bool chain = e->args[0]->kind == OPF_EXPR_BINARY && e->args[0]->op == e->op && own != LEVEL_COMPARE;
+    print(p, e->args[0], own <= LEVEL_COMPARE && !chain ? (own == LEVEL_COMPARE ? LEVEL_SUM : LEVEL_UNARY) : own == LEVEL_BITS ? LEVEL_ANY : own);
+    opf_text_printf(p->out, " %s ", infix);
+    print(p, e->args[1], own == LEVEL_BITS ? LEVEL_UNARY : own == LEVEL_COMPARE ? LEVEL_SUM : own + 1);
+    shut(p, brackets);
+}
+
+static void print_index_binary(printer *p, const opf_expr *e, int level) {
+    switch (e->op) {
+    case OPF_OP_ADD: print_index_sum(p, e, level); return;
+    case OPF_OP_SUB: print_infix(p, e, "-", LEVEL_SUM, level); return;
+    case OPF_OP_MUL: {
+        int64_t value;
+        if (opf_is_int(e->args[0], &value)) { /* the number last: i * 64 */
+            bool brackets = level > LEVEL_PRODUCT || (value < 0 && level >= LEVEL_PRODUCT);
+            open(p, brackets);
+            if (value == -1) {
+                opf_text_add(p->out, "-");
+                print(p, e->args[1], LEVEL_UNARY);
+            } else {
+                print(p, e->args[1], LEVEL_PRODUCT);
+                opf_text_add(p->out, " * ");
+                print(p, e->args[0], LEVEL_UNARY);
+            }
+            shut(p, brackets);
+        } else {
+            print_infix(p, e, "*", LEVEL_PRODUCT, level);
+        }
+        return;
+    }
+    case OPF_OP_FLOORDIV:
+    case OPF_OP_FLOORMOD: {
+        int64_t divisor; /* a symbol may be 0 where nothing is to be computed: only numbers are divided by plainly */
+        if (opf_is_int(e->args[1], &divisor) && divisor > 0 && nonnegative(p, e->args[0]))
+            print_infix(p, e, e->op == OPF_OP_FLOORDIV ? "/" : "%", LEVEL_PRODUCT, level);
+        else print_call(p, e, OPF_INT64);
+        return;
+    }
+    default: print_call(p, e, OPF_INT64); return;
+    }
+}
+
+static void print_rounded(printer *p, const opf_expr *e) {
+    const char *half = opf_emit_suffix((opf_dtype)e->dtype);
+    opf_text_printf(p->out, "opf_%s_to_f32(opf_f32_to_%s(", half, half);
+    if (ops[e->op].infix) {
+        if (e->n_args == 1) {
+            opf_text_add(p->out, ops[e->op].infix);
+            print(p, e->args[0], LEVEL_UNARY);
+        } else {
+            print_infix(p, e, ops[e->op].infix, ops[e->op].level, LEVEL_ANY);
+        }
+    } else {
+        print_call(p, e, OPF_FLOAT32);
+    }
+    opf_text_add(p->out, "))");
+}
+
+/* Bit operations on narrow types happen in int: brought back to their type. */
+static void print_bits(printer *p, const opf_expr *e) {
+    opf_text_printf(p->out, "(%s)", opf_emit_ctype((opf_dtype)e->dtype));
+    if (e->n_args == 1) {
+        opf_text_add(p->out, "~");
+        print(p, e->args[0], LEVEL_UNARY);
+    } else {
+        print_infix(p, e, ops[e->op].infix, LEVEL_BITS, LEVEL_PRIMARY);
+    }
+}
+
+static void print_operation(printer *p, const opf_expr *e, int level) {
+    opf_dtype of = (opf_dtype)e->args[0]->dtype;
+    const op_row *row = &ops[e->op];
+    bool real = opf_dtype_is_float(of), brackets = level > LEVEL_UNARY;
+    if (is_half((opf_dtype)e->dtype)) {
+        print_rounded(p, e);
+    } else if (e->op == OPF_OP_BITNOT || (e->op >= OPF_OP_BITAND && e->op <= OPF_OP_BITXOR)) {
+        open(p, brackets);
+        print_bits(p, e);
+        shut(p, brackets);
+    } else if (is_index(e) && e->n_args == 2 && !opf_scalar_ops[e->op].compares) {
+        print_index_binary(p, e, level);
+    } else if (row->infix && (real || !row->name || (is_index(e) && e->op == OPF_OP_NEG))) {
+        if (e->n_args == 2) {
+            print_infix(p, e, row->infix, row->level, level);
+        } else {
+            open(p, brackets);
+            opf_text_add(p->out, row->infix);
+            print(p, e->args[0], LEVEL_PRIMARY);
+            shut(p, brackets);
+        }
+    } else {
+        print_call(p, e, of == OPF_BOOL ? OPF_UINT8 : of);
+    }
+}
+
+/* ---- casts ---- */
+
+static void print_to_half(printer *p, opf_dtype to, const opf_expr *value) {
+    opf_dtype from = computed((opf_dtype)value->dtype);
+    bool wide = from == OPF_FLOAT64 || (opf_dtype_is_integer(from) && opf_dtype_bits(from) > 16);
+    const char *half = opf_emit_suffix(to);
+    opf_text_printf(p->out, "opf_%s_to_f32(opf_%s_to_%s(", half, wide ? "f64" : "f32", half);
+    if (!opf_dtype_is_float(from)) opf_text_add(p->out, wide ? "(double)" : "(float)");
+    print(p, value, opf_dtype_is_float(from) ? LEVEL_ANY : LEVEL_UNARY);
+    opf_text_add(p->out, "))");
+}
+
+static void print_cast(printer *p, const opf_expr *e, int level) {
+    opf_dtype to = (opf_dtype)e->dtype, from = computed((opf_dtype)e->args[0]->dtype);
+    if (is_half(to)) {
+        print_to_half(p, to, e->args[0]);
+        return;
+    }
+    if (to == from) { /* a half type held as float already */
+        print(p, e->args[0], level);
+        return;
+    }
+    if (opf_dtype_is_float(from) && opf_dtype_is_integer(to)) {
+        opf_text_printf(p->out, "opf_%s_to_%s(", opf_emit_suffix(from), opf_emit_suffix(to));
+        print(p, e->args[0], LEVEL_ANY);
+        opf_text_add(p->out, ")");
+        return;
+    }
+    bool test = to == OPF_BOOL, brackets = level > (test ? LEVEL_SELECT : LEVEL_UNARY);
+    open(p, brackets);
+    if (test) {
+        print(p, e->args[0], LEVEL_SUM);
+        opf_text_add(p->out, from == OPF_FLOAT32 ? " != 0.0f" : from == OPF_FLOAT64 ? " != 0.0" : " != 0");
+    } else {
+        opf_text_printf(p->out, "(%s)", opf_emit_value_ctype(to));
+        print(p, e->args[0], LEVEL_UNARY);
+    }
+    shut(p, brackets);
+}
+
+/* ---- all kinds ---- */
+
+static void print_select(printer *p, const opf_expr *e, int level) {
+    bool brackets = level > LEVEL_ANY;
+    open(p, brackets);
+    print(p, e->args[0], LEVEL_SELECT);
+    opf_text_add(p->out, " ? ");
+    print(p, e->args[1], LEVEL_SELECT);
+    opf_text_add(p->out, " : ");
+    print(p, e->args[2], LEVEL_ANY);
+    shut(p, brackets);
+}
+
+static void print(printer *p, const opf_expr *e, int level) {
+    switch ((opf_expr_kind)e->kind) {
+    case OPF_EXPR_INT:
+    case OPF_EXPR_FLOAT: print_constant(p, e, level); break;
+    case OPF_EXPR_VAR: p->scope->var(p->scope->data, e->index, p->out); break;
+    case OPF_EXPR_SYMBOL: opf_emit_symbol(e->symbol, p->out); break;
+    case OPF_EXPR_LOAD: p->scope->load(p->scope->data, e, p->out); break;
+    case OPF_EXPR_UNARY:
+    case OPF_EXPR_BINARY: print_operation(p, e, level); break;
+    case OPF_EXPR_SELECT: print_select(p, e, level); break;
+    case OPF_EXPR_CAST: print_cast(p, e, level); break;
+    }
+}
+
+void opf_emit_expr(const opf_expr *e, const opf_emit_scope *scope, opf_text *out) {
+    print(&(printer){scope, out}, e, LEVEL_ANY);
+}
+
+void opf_emit_operand(const opf_expr *e, const opf_emit_scope *scope, opf_text *out) {
+    print(&(printer){scope, out}, e, LEVEL_PRIMARY);
+}
+
+void opf_emit_dim(opf_dim dim, opf_text *out) { print(&(printer){NULL, out}, dim, LEVEL_ANY); }
+
+/* ---- names ---- */
+
+static bool taken_word(const char *name) {
+    static const char *const words[] = {
+        "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float",
+        "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static",
+        "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "args", "part", "parts", "asm",
+        "linux", "unix", "main", "NULL", "bool", "true", "false", "errno", "stdin", "stdout", "stderr", "EOF", "I",
+    };
+    for (size_t i = 0; i < OPF_COUNT(words); i++)
+        if (strcmp(words[i], name) == 0) return true;
+    return false;
+}
+
+/* Symbols keep their names unless C or generated code has taken them: lower-case names that generated code might use
+ * (loops i_…, buffers p0, helpers opf_…, temporaries t0), keywords, macros. These, and names that end in '_', get a '_'
+ * behind, so that different symbols stay different. */
+void opf_emit_symbol(const opf_symbol *symbol, opf_text *out) {
+    const char *name = symbol->name;
+    size_t length = strlen(name);
+    bool reserved = name[0] == '_' || strncmp(name, "i_", 2) == 0 || strncasecmp(name, "opf_", 4) == 0;
+    bool numbered = length > 1 && strspn(name + 1, "0123456789") == length - 1 && strchr("bcipstvw", name[0]);
+    bool fixed_width = length > 2 && strcmp(name + length - 2, "_t") == 0;
+    bool limit = length > 4 && (strcmp(name + length - 4, "_MAX") == 0 || strcmp(name + length - 4, "_MIN") == 0);
+    if (name[0] == '_') opf_text_add(out, "s");
+    opf_text_add(out, name);
+    if (reserved || numbered || fixed_width || limit || taken_word(name) || name[length - 1] == '_') opf_text_add(out, "_");
+}

@@ -1,0 +1,28 @@
+/* The parts of a program's main file. */
+#ifndef OPF_EMIT_MAIN_H
+#define OPF_EMIT_MAIN_H
+
+#include "emit/emit.h"
+
+/* Symbols that a function of the main file mentions, printed as `const int64_t NAME = from[k];` at its top. */
+typedef struct opf_mentions {
+    const opf_program *program;
+    bool *used; /* by position in the program's symbols */
+} opf_mentions;
+
+opf_mentions opf_mentions_new(const opf_program *program, opf_arena *arena);
+void opf_mentions_add(opf_mentions *mentions, const opf_expr *e); /* NULL is fine */
+void opf_mentions_print(const opf_mentions *mentions, const char *from, opf_text *out);
+
+/* A dim in arithmetic that saturates (opf_main.h). */
+void opf_emit_size(opf_dim dim, opf_text *out);
+
+void opf_emit_main_sizes(const opf_program *program, opf_text *out); /* solve, output_dims, slots, workspace_bytes */
+void opf_emit_main_steps(const opf_program *program, opf_text *out); /* prepare, run */
+
+/* True where slot `slot` holds anything. */
+static inline bool opf_slot_used(const opf_program *program, size_t slot) { return program->slots.data[slot].sizes.count > 0; }
+/* True where some step needs scratch for its parts. */
+bool opf_program_has_scratch(const opf_program *program);
+
+#endif

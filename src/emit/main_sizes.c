@@ -1,0 +1,163 @@
+/* The functions of a program's main file that deal in sizes: solve, output_dims, slots, workspace_bytes. */
+#include "emit/main.h"
+
+/* ---- dims in arithmetic that saturates ---- */
+
+static bool is_simple(opf_dim dim) { return dim->kind == OPF_EXPR_INT || dim->kind == OPF_EXPR_SYMBOL; }
+
+static void size_call(const char *function, opf_dim dim, opf_text *out) {
+    opf_text_printf(out, "%s(", function);
+    opf_emit_size(dim->args[0], out);
+    opf_text_add(out, ", ");
+    opf_emit_size(dim->args[1], out);
+    opf_text_add(out, ")");
+}
+
+void opf_emit_size(opf_dim dim, opf_text *out) {
+    if (dim->kind == OPF_EXPR_BINARY && dim->op == OPF_OP_MUL) size_call("opf_times", dim, out);
+    else if (dim->kind == OPF_EXPR_BINARY && dim->op == OPF_OP_ADD) size_call("opf_plus", dim, out);
+    else if (dim->kind == OPF_EXPR_BINARY && dim->op == OPF_OP_MAX) size_call("opf_larger", dim, out);
+    else if (dim->kind == OPF_EXPR_BINARY && dim->op == OPF_OP_FLOORDIV) size_call("opf_floordiv_i64", dim, out);
+    else {
+        if (!is_simple(dim)) opf_text_add(out, "(");
+        opf_emit_dim(dim, out);
+        if (!is_simple(dim)) opf_text_add(out, ")");
+    }
+}
+
+/* ---- solve ---- */
+
+static void emit_check(const opf_program *program, size_t index, opf_text *out) {
+    const opf_check *check = &program->checks.data[index];
+    opf_text_add(out, "    if (!(");
+    if (check->guard) {
+        opf_emit_size(check->guard->left, out);
+        opf_text_add(out, check->guard->kind == OPF_GUARD_EQ ? " == " : " >= ");
+        opf_emit_size(check->guard->right, out);
+    } else {
+        opf_text_printf(out, "dims[%d][%d] == ", check->input, check->axis);
+        opf_emit_size(check->want, out);
+    }
+    opf_text_printf(out, ")) return %zu;", index + 1);
+    if (check->guard && check->guard->why) opf_text_add(out, " // ");
+    if (check->guard && check->guard->why) opf_emit_comment(check->guard->why, out);
+    opf_text_add(out, "\n");
+}
+
+static void emit_solve(const opf_program *program, opf_text *out) {
+    opf_mentions mentions = opf_mentions_new(program, program->module->arena);
+    for (size_t i = 0; i < program->checks.count; i++) {
+        const opf_check *check = &program->checks.data[i];
+        opf_mentions_add(&mentions, check->want);
+        if (check->guard) opf_mentions_add(&mentions, check->guard->left);
+        if (check->guard) opf_mentions_add(&mentions, check->guard->right);
+    }
+    opf_text_add(out, "static int solve(const int64_t *const *dims, int64_t *symbols) {\n");
+    if (!program->n_symbols) opf_text_add(out, "    (void)symbols;\n");
+    if (!program->n_symbols && !program->checks.count) opf_text_add(out, "    (void)dims;\n");
+    for (size_t i = 0; i < program->n_symbols; i++)
+        opf_text_printf(out, "    symbols[%zu] = dims[%d][%d]; // %s\n", i, program->sources[i].input, program->sources[i].axis, program->sources[i].symbol->name);
+    opf_mentions_print(&mentions, "symbols", out);
+    for (size_t i = 0; i < program->checks.count; i++) emit_check(program, i, out);
+    opf_text_add(out, "    return 0;\n}\n\n");
+}
+
+/* ---- output_dims ---- */
+
+static void emit_output_dims(const opf_program *program, opf_text *out) {
+    opf_mentions mentions = opf_mentions_new(program, program->module->arena);
+    int axes = 0;
+    for (size_t i = 0; i < program->outputs.count; i++) {
+        const opf_value *value = program->outputs.data[i];
+        for (int k = 0; k < value->rank; k++, axes++) opf_mentions_add(&mentions, value->dims[k]);
+    }
+    opf_text_add(out, "static void output_dims(const int64_t *symbols, int output, int64_t *dims) {\n    (void)symbols;\n");
+    if (!axes) opf_text_add(out, "    (void)dims;\n");
+    opf_mentions_print(&mentions, "symbols", out);
+    opf_text_add(out, "    switch (output) {\n");
+    for (size_t i = 0; i < program->outputs.count; i++) {
+        const opf_value *value = program->outputs.data[i];
+        opf_text_printf(out, "    case %zu: // ", i);
+        opf_emit_comment(value->name, out);
+        opf_text_add(out, "\n");
+        for (int k = 0; k < value->rank; k++) {
+            opf_text_printf(out, "        dims[%d] = ", k);
+            opf_emit_size(value->dims[k], out);
+            opf_text_add(out, ";\n");
+        }
+        opf_text_add(out, "        break;\n");
+    }
+    opf_text_add(out, "    default: break;\n    }\n}\n\n");
+}
+
+/* ---- workspace ---- */
+
+bool opf_program_has_scratch(const opf_program *program) {
+    for (size_t i = 0; i < program->steps.count; i++)
+        if (program->steps.data[i].nest && !opf_is_value(program->steps.data[i].nest->scratch_bytes, 0)) return true;
+    return false;
+}
+
+static void emit_slot(const opf_slot *slot, opf_text *out) {
+    for (size_t i = 0; i + 1 < slot->sizes.count; i++) opf_text_add(out, "opf_larger(");
+    for (size_t i = 0; i < slot->sizes.count; i++) {
+        if (i) opf_text_add(out, ", ");
+        opf_emit_size(slot->sizes.data[i], out);
+        if (i) opf_text_add(out, ")");
+    }
+}
+
+/* `slots` gives the offset of each slot, of the scratch behind them, and the whole without scratch. */
+static void emit_slots(const opf_program *program, opf_text *out) {
+    opf_mentions mentions = opf_mentions_new(program, program->module->arena);
+    for (size_t s = 0; s < program->slots.count; s++)
+        for (size_t i = 0; i < program->slots.data[s].sizes.count; i++) opf_mentions_add(&mentions, program->slots.data[s].sizes.data[i]);
+    opf_text_add(out, "/* Offsets of the workspace's slots, then of the scratch behind them; 0 where sizes overflow. */\n"
+                      "static int slots(const int64_t *symbols, int64_t *at) {\n    (void)symbols;\n");
+    opf_mentions_print(&mentions, "symbols", out);
+    opf_text_add(out, "    at[0] = 0;\n");
+    for (size_t s = 0; s < program->slots.count; s++) {
+        opf_text_printf(out, "    at[%zu] = opf_plus(at[%zu], opf_pad64(", s + 1, s);
+        if (opf_slot_used(program, s)) emit_slot(&program->slots.data[s], out);
+        else opf_text_add(out, "0");
+        opf_text_add(out, "));\n");
+    }
+    opf_text_printf(out, "    return opf_fits(at[%zu]);\n}\n\n", program->slots.count);
+}
+
+static void emit_scratch(const opf_program *program, opf_text *out) {
+    opf_mentions mentions = opf_mentions_new(program, program->module->arena);
+    for (size_t i = 0; i < program->steps.count; i++)
+        if (program->steps.data[i].nest) opf_mentions_add(&mentions, program->steps.data[i].nest->scratch_bytes);
+    opf_text_add(out, "/* Scratch of one part: as much as the neediest step. */\nstatic int64_t scratch_bytes(const int64_t *symbols) {\n"
+                      "    (void)symbols;\n    int64_t most = 0;\n");
+    opf_mentions_print(&mentions, "symbols", out);
+    opf_map seen = opf_map_new(program->module->arena);
+    for (size_t i = 0; i < program->steps.count; i++) {
+        const opf_nest *nest = program->steps.data[i].nest;
+        if (!nest || opf_is_value(nest->scratch_bytes, 0) || opf_map_has(&seen, nest->scratch_bytes)) continue;
+        opf_map_set(&seen, nest->scratch_bytes, (void *)nest);
+        opf_text_add(out, "    most = opf_larger(most, ");
+        opf_emit_size(nest->scratch_bytes, out);
+        opf_text_add(out, ");\n");
+    }
+    opf_text_add(out, "    return opf_pad64(most);\n}\n\n");
+}
+
+static void emit_workspace_bytes(const opf_program *program, opf_text *out) {
+    opf_text_add(out, "static size_t workspace_bytes(const int64_t *symbols, int threads) {\n");
+    opf_text_printf(out, "    int64_t at[%zu], total;\n    if (!slots(symbols, at)) return 0;\n", program->slots.count + 1);
+    if (opf_program_has_scratch(program))
+        opf_text_printf(out, "    total = opf_plus(at[%zu], opf_times(scratch_bytes(symbols), threads > 1 ? threads : 1));\n", program->slots.count);
+    else
+        opf_text_printf(out, "    (void)threads;\n    total = at[%zu];\n", program->slots.count);
+    opf_text_add(out, "    return opf_fits(total) ? (size_t)total + 64 : 0; // never 0, so that 0 can mean overflow\n}\n\n");
+}
+
+void opf_emit_main_sizes(const opf_program *program, opf_text *out) {
+    emit_solve(program, out);
+    emit_output_dims(program, out);
+    emit_slots(program, out);
+    if (opf_program_has_scratch(program)) emit_scratch(program, out);
+    emit_workspace_bytes(program, out);
+}

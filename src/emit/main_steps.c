@@ -1,0 +1,179 @@
+/* The functions of a program's main file that do the work: prepare and run. Each step is a block of its own. */
+#include "emit/main.h"
+
+/* ---- buffers ---- */
+
+static void emit_buffer(const opf_program *program, int index, opf_text *out) {
+    const opf_buffer *b = opf_program_storage(program, index);
+    switch (b->kind) {
+    case OPF_BUFFER_INPUT: opf_text_printf(out, "(void *)frame->inputs[%d]", b->index); break;
+    case OPF_BUFFER_OUTPUT: opf_text_printf(out, "frame->outputs[%d]", b->index); break;
+    case OPF_BUFFER_WEIGHT: opf_text_printf(out, "(void *)frame->weights[%d]", b->index); break;
+    case OPF_BUFFER_PACKED: opf_text_printf(out, "(char *)frame->packed + %lld", (long long)b->offset); break;
+    default:
+        if (b->index == 0) opf_text_printf(out, "base + %lld", (long long)b->offset);
+        else opf_text_printf(out, "base + at[%d]", b->index);
+        break;
+    }
+}
+
+static void emit_buffer_comment(const opf_program *program, int index, opf_text *out) {
+    const opf_buffer *b = &program->buffers.data[index];
+    opf_text_add(out, ", // ");
+    if (b->value) {
+        opf_emit_comment(b->value->name, out);
+        opf_text_add(out, "  ");
+        opf_text type = {0};
+        opf_value_print_type(b->value, &type);
+        opf_emit_comment(opf_text_string(&type), out);
+        opf_text_free(&type);
+    } else {
+        opf_text_add(out, "packed constant");
+    }
+    opf_text_add(out, "\n");
+}
+
+/* ---- kernels ---- */
+
+static void emit_banner(const opf_program *program, const opf_step *step, opf_text *out) {
+    opf_text_add(out, "    // ");
+    if (step->kind != OPF_RUN_KERNEL) {
+        opf_text_add(out, step->kind == OPF_RUN_COPY ? "copy " : "fill ");
+        opf_emit_comment(step->value->name, out);
+    } else {
+        const opf_group *group = step->nest->group;
+        for (size_t i = 0; i < group->nodes.count; i++) {
+            if (i) opf_text_add(out, " + ");
+            opf_emit_comment(group->nodes.data[i]->name, out);
+        }
+        if (!group->nodes.count) opf_emit_comment(program->kernels.data[step->kernel].name, out);
+    }
+    opf_text_add(out, "\n");
+}
+
+static void emit_arguments(const opf_program *program, const opf_step *step, opf_text *out) {
+    opf_text_add(out, "        void *const p[] = {\n");
+    for (int k = 0; k < step->n_buffers; k++) {
+        opf_text_add(out, "            ");
+        emit_buffer(program, step->buffers[k], out);
+        emit_buffer_comment(program, step->buffers[k], out);
+    }
+    opf_text_add(out, "        };\n");
+    const opf_program_kernel *kernel = &program->kernels.data[step->kernel];
+    if (kernel->n_symbols) {
+        opf_text_add(out, "        const int64_t d[] = {");
+        for (int k = 0; k < kernel->n_symbols; k++) opf_text_printf(out, "%s%s", k ? ", " : "", kernel->symbols[k]->name);
+        opf_text_add(out, "};\n");
+    }
+}
+
+static void emit_kernel_call(const opf_program *program, const opf_step *step, opf_text *out) {
+    const opf_program_kernel *kernel = &program->kernels.data[step->kernel];
+    bool scratch = !opf_is_value(step->nest->scratch_bytes, 0);
+    emit_arguments(program, step, out);
+    opf_text_printf(out, "        const opf_args args = {p, %s, %s, %s};\n", kernel->n_symbols ? "d" : "0", scratch ? "scratch" : "0",
+                    scratch ? "stride" : "0");
+    opf_text_printf(out, "        opf_call(frame->hook, %s, &args, opf_parts(frame->hook, ", kernel->name);
+    opf_emit_size(step->units, out);
+    opf_text_add(out, ", ");
+    opf_emit_size(step->work, out);
+    opf_text_add(out, "));\n");
+}
+
+/* ---- copies and fills ---- */
+
+static void emit_copy(const opf_program *program, const opf_step *step, opf_text *out) {
+    opf_text_add(out, "        memcpy(");
+    emit_buffer(program, step->buffers[0], out);
+    opf_text_add(out, ", ");
+    emit_buffer(program, step->buffers[1], out);
+    opf_text_add(out, ", (size_t)");
+    opf_emit_size(program->buffers.data[step->buffers[0]].bytes, out);
+    opf_text_add(out, ");\n");
+}
+
+/* The element as bytes of its type: content is integers, bools and floats; half types are stored as their bits. */
+static void emit_element(opf_dtype dtype, const opf_expr *e, opf_text *out) {
+    if (e->kind == OPF_EXPR_FLOAT && opf_dtype_bits(dtype) == 16) {
+        uint16_t bits;
+        opf_dtype_store(dtype, &bits, 0, e->real);
+        opf_text_printf(out, "0x%04x", bits);
+        return;
+    }
+    opf_emit_expr(e, &(opf_emit_scope){0}, out);
+}
+
+static void emit_fill(const opf_program *program, const opf_step *step, opf_text *out) {
+    const opf_value *value = step->value;
+    const char *type = opf_emit_ctype(value->dtype);
+    opf_text_printf(out, "        %s *const to = (%s *)(", type, type);
+    emit_buffer(program, step->buffers[0], out);
+    opf_text_add(out, ");\n");
+    if (!value->content_count) opf_text_add(out, "        (void)to;\n");
+    for (int64_t i = 0; i < value->content_count; i++) {
+        opf_text_printf(out, "        to[%lld] = (%s)(", (long long)i, type);
+        emit_element(value->dtype, value->content[i], out);
+        opf_text_add(out, ");\n");
+    }
+}
+
+/* ---- functions ---- */
+
+static void mention_step(opf_mentions *mentions, const opf_step *step, const opf_program *program) {
+    if (step->kind == OPF_RUN_KERNEL) {
+        const opf_program_kernel *kernel = &program->kernels.data[step->kernel];
+        opf_mentions_add(mentions, step->units);
+        opf_mentions_add(mentions, step->work);
+        for (int k = 0; k < kernel->n_symbols; k++) opf_mentions_add(mentions, opf_sym(program->module->pool, kernel->symbols[k]));
+    } else if (step->kind == OPF_RUN_COPY) {
+        opf_mentions_add(mentions, program->buffers.data[step->buffers[0]].bytes);
+    } else {
+        for (int64_t i = 0; i < step->value->content_count; i++) opf_mentions_add(mentions, step->value->content[i]);
+    }
+}
+
+static void emit_step(const opf_program *program, const opf_step *step, int index, opf_text *out) {
+    emit_banner(program, step, out);
+    opf_text_add(out, "    {\n");
+    if (index >= 0) opf_text_printf(out, "        opf_step_begins(frame->hook, %d);\n", index);
+    if (step->kind == OPF_RUN_KERNEL) emit_kernel_call(program, step, out);
+    else if (step->kind == OPF_RUN_COPY) emit_copy(program, step, out);
+    else emit_fill(program, step, out);
+    if (index >= 0) opf_text_printf(out, "        opf_step_ends(frame->hook, %d);\n", index);
+    opf_text_add(out, "    }\n");
+}
+
+/* Packing needs no scratch and no symbols: constants have constant sizes. */
+static void emit_prepare(const opf_program *program, opf_text *out) {
+    opf_text_add(out, "static void prepare(const opf_frame *frame) {\n");
+    if (!program->prepare.count) opf_text_add(out, "    (void)frame;\n");
+    for (size_t i = 0; i < program->prepare.count; i++) emit_step(program, &program->prepare.data[i], -1, out);
+    opf_text_add(out, "}\n\n");
+}
+
+static bool needs_workspace(const opf_program *program) {
+    for (size_t s = 0; s < program->slots.count; s++)
+        if (opf_slot_used(program, s)) return true;
+    return opf_program_has_scratch(program);
+}
+
+static void emit_run(const opf_program *program, opf_text *out) {
+    opf_mentions mentions = opf_mentions_new(program, program->module->arena);
+    for (size_t i = 0; i < program->steps.count; i++) mention_step(&mentions, &program->steps.data[i], program);
+    opf_text_add(out, "static void run(const opf_frame *frame) {\n");
+    if (!program->steps.count) opf_text_add(out, "    (void)frame;\n");
+    opf_mentions_print(&mentions, "frame->symbols", out);
+    bool offsets = program->slots.count > 1 || opf_program_has_scratch(program);
+    if (needs_workspace(program)) opf_text_add(out, "    char *const base = frame->workspace;\n");
+    if (offsets) opf_text_printf(out, "    int64_t at[%zu];\n    slots(frame->symbols, at);\n", program->slots.count + 1);
+    if (opf_program_has_scratch(program))
+        opf_text_printf(out, "    char *const scratch = base + at[%zu];\n    const size_t stride = (size_t)scratch_bytes(frame->symbols);\n", program->slots.count);
+    opf_text_add(out, "\n");
+    for (size_t i = 0; i < program->steps.count; i++) emit_step(program, &program->steps.data[i], (int)i, out);
+    opf_text_add(out, "}\n\n");
+}
+
+void opf_emit_main_steps(const opf_program *program, opf_text *out) {
+    emit_prepare(program, out);
+    emit_run(program, out);
+}

@@ -1,0 +1,14 @@
+/* How C spells what kernels are made of; shared by the emitters. */
+#ifndef OPF_EMIT_SPELLING_H
+#define OPF_EMIT_SPELLING_H
+
+#include "emit/emit.h"
+
+const char *opf_emit_value_ctype(opf_dtype dtype); /* of a local that holds a value: half types are computed as float */
+const char *opf_emit_suffix(opf_dtype dtype);      /* of the prelude's helpers: "f32", "i64", … */
+bool opf_emit_can_type(opf_dtype dtype);           /* false: kernels cannot hold this element type */
+
+/* Like opf_emit_expr, in parentheses where it is no primary expression. */
+void opf_emit_operand(const opf_expr *e, const opf_emit_scope *scope, opf_text *out);
+
+#endif
