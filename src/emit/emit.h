@@ -24,12 +24,17 @@ void opf_emit_dim(opf_dim dim, opf_text *out);
 void opf_emit_symbol(const opf_symbol *symbol, opf_text *out); /* its name, changed where C or generated code has taken it */
 const char *opf_emit_ctype(opf_dtype dtype); /* "float", "int64_t", "unsigned char" for bool, … storage type */
 
+/* Text fit for the inside of any comment. */
+void opf_emit_comment(const char *text, opf_text *out);
+
 /* The parts of the prelude that every generated file starts with, and what a file that holds kernels needs. */
 const char *opf_prelude_abi(void);
 const char *opf_prelude_kernels(void);
 
-/* A program as one or more C files that compile alone: kernels spread over `n_kernel_files`, then main. (texts: caller
- * frees; count is n_kernel_files + 1) */
+/* A program as one or more C files that compile alone: kernels spread over `n_kernel_files` (at least 1), balanced by
+ * length, then main. (texts: caller frees; count is n_kernel_files + 1) */
 opf_status opf_emit_program(const opf_program *program, int n_kernel_files, opf_text *files);
+/* How many files of kernels suit the program: depends on the program alone, so that the same input gives the same text. */
+int opf_emit_files(const opf_program *program);
 
 #endif
