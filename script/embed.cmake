@@ -1,5 +1,10 @@
-# Turns the text file IN into the C file OUT that defines `const char opf_embedded_NAME[]`, terminated.
-file(READ ${IN} HEX HEX)
+# Turns the text files IN (separated by |) into the C file OUT that defines `const char opf_embedded_NAME[]`, terminated.
+string(REPLACE "|" ";" FILES "${IN}")
+set(HEX "")
+foreach(FILE ${FILES})
+  file(READ ${FILE} PART HEX)
+  string(APPEND HEX "${PART}")
+endforeach()
 string(REGEX REPLACE "(..)" "0x\\1," BYTES "${HEX}")
 string(REGEX REPLACE "(................................................................................)" "\\1\n" BYTES "${BYTES}")
 file(WRITE ${OUT} "extern const char opf_embedded_${NAME}[];\nconst char opf_embedded_${NAME}[] = {\n${BYTES}0};\n")

@@ -2,9 +2,7 @@
 #include "emit/emit.h"
 
 extern const char opf_embedded_opf_abi[];
-extern const char opf_embedded_opf_math[];
-extern const char opf_embedded_opf_scalar[];
-extern const char opf_embedded_opf_vector[];
-extern const char opf_embedded_opf_reduce[];
+extern const char opf_embedded_opf_kernels[];
 
 const char *opf_prelude_abi(void) { return opf_embedded_opf_abi; }
+const char *opf_prelude_kernels(void) { return opf_embedded_opf_kernels; }
