@@ -13,7 +13,11 @@
 #define OPF_OP_FAMILIES(X)                                                                                             \
     X(special)                                                                                                         \
     X(reduce)                                                                                                          \
-    X(norm)
+    X(norm)                                                                                                            \
+    X(matmul)                                                                                                          \
+    X(conv)                                                                                                            \
+    X(pool)                                                                                                            \
+    X(reshape)
 
 #define OPF_DECLARE_FAMILY(name)                                                                                       \
     extern const opf_op opf_ops_##name[];                                                                              \

@@ -1,58 +1,48 @@
 /* Index arithmetic, predicates and checks shared by the families that mostly rearrange. */
 #include "ops/index.h"
 
-const opf_expr *opf_call_less(opf_call *call, const opf_expr *a, const opf_expr *b)
-{
+const opf_expr *opf_call_less(opf_call *call, const opf_expr *a, const opf_expr *b) {
     return opf_binary(call->pool, OPF_OP_LT, a, b);
 }
 
-const opf_expr *opf_call_at_most(opf_call *call, const opf_expr *a, const opf_expr *b)
-{
+const opf_expr *opf_call_at_most(opf_call *call, const opf_expr *a, const opf_expr *b) {
     return opf_binary(call->pool, OPF_OP_LE, a, b);
 }
 
-const opf_expr *opf_call_and(opf_call *call, const opf_expr *a, const opf_expr *b)
-{
+const opf_expr *opf_call_and(opf_call *call, const opf_expr *a, const opf_expr *b) {
     if (!a || !b) return a ? a : b;
     return opf_binary(call->pool, OPF_OP_AND, a, b);
 }
 
-const opf_expr *opf_call_choose(opf_call *call, const opf_expr *condition, const opf_expr *then, const opf_expr *otherwise)
-{
+const opf_expr *opf_call_choose(opf_call *call, const opf_expr *condition, const opf_expr *then, const opf_expr *otherwise) {
     return condition ? opf_select(call->pool, condition, then, otherwise) : then;
 }
 
-const opf_expr *opf_call_clamp(opf_call *call, const opf_expr *index, opf_dim extent)
-{
+const opf_expr *opf_call_clamp(opf_call *call, const opf_expr *index, opf_dim extent) {
     opf_dim last = opf_sub(call->pool, extent, opf_call_int(call, 1));
     return opf_min(call->pool, opf_max(call->pool, index, opf_call_int(call, 0)), last);
 }
 
-bool opf_call_proves_le(const opf_call *call, opf_dim a, opf_dim b)
-{
+bool opf_call_proves_le(const opf_call *call, opf_dim a, opf_dim b) {
     return opf_expr_prove_le(call->pool, a, b, (opf_domain){0, NULL});
 }
 
-void opf_call_vars(const opf_call *call, int first, int count, const opf_expr **indices)
-{
+void opf_call_vars(const opf_call *call, int first, int count, const opf_expr **indices) {
     for (int k = 0; k < count; k++) indices[k] = opf_call_var(call, first + k);
 }
 
-void opf_call_dims(const opf_call *call, int tensor, opf_dim *out)
-{
+void opf_call_dims(const opf_call *call, int tensor, opf_dim *out) {
     int rank = opf_call_rank(call, tensor);
     for (int k = 0; k < rank; k++) out[k] = opf_call_dim(call, tensor, k);
 }
 
-opf_dim opf_call_dim_product(const opf_call *call, int tensor, int first, int last)
-{
+opf_dim opf_call_dim_product(const opf_call *call, int tensor, int first, int last) {
     opf_dim product = opf_call_int(call, 1);
     for (int k = first; k < last; k++) product = opf_mul(call->pool, product, opf_call_dim(call, tensor, k));
     return product;
 }
 
-const opf_expr *opf_call_load_single(opf_call *call, int input, const char *what)
-{
+const opf_expr *opf_call_load_single(opf_call *call, int input, const char *what) {
     const opf_expr *indices[OPF_MAX_RANK];
     int rank = opf_call_rank(call, input);
     for (int k = 0; k < rank; k++) {
@@ -62,13 +52,11 @@ const opf_expr *opf_call_load_single(opf_call *call, int input, const char *what
     return opf_call_load(call, input, indices);
 }
 
-const opf_expr *opf_call_convert(opf_call *call, opf_dtype dtype, const opf_expr *e)
-{
+const opf_expr *opf_call_convert(opf_call *call, opf_dtype dtype, const opf_expr *e) {
     return e->dtype == dtype ? e : opf_cast(call->pool, dtype, e);
 }
 
-bool opf_call_check_rank(opf_call *call, int input, int low, int high, const char *what)
-{
+bool opf_call_check_rank(opf_call *call, int input, int low, int high, const char *what) {
     int rank = opf_call_rank(call, input);
     if (rank >= low && rank <= high) return true;
     if (low == high) opf_call_error(call, "shape", "%s has rank %d and needs rank %d", what, rank, low);
@@ -77,24 +65,21 @@ bool opf_call_check_rank(opf_call *call, int input, int low, int high, const cha
     return false;
 }
 
-bool opf_call_check_same_type(opf_call *call, int first, int second)
-{
+bool opf_call_check_same_type(opf_call *call, int first, int second) {
     const opf_value *a = opf_call_input(call, first), *b = opf_call_input(call, second);
     if (!a || !b || a->dtype == b->dtype) return true;
     opf_call_error(call, "type", "inputs %d and %d must have one type, and are %s and %s", first, second, opf_dtype_name(a->dtype), opf_dtype_name(b->dtype));
     return false;
 }
 
-bool opf_call_check_integer(opf_call *call, int input, const char *what)
-{
+bool opf_call_check_integer(opf_call *call, int input, const char *what) {
     opf_dtype dtype = opf_call_dtype(call, input);
     if (dtype == OPF_INT64 || dtype == OPF_INT32) return true;
     opf_call_error(call, "type", "%s must be int32 or int64, and is %s", what, opf_dtype_name(dtype));
     return false;
 }
 
-bool opf_call_require_ge(opf_call *call, opf_dim left, opf_dim right, const char *what)
-{
+bool opf_call_require_ge(opf_call *call, opf_dim left, opf_dim right, const char *what) {
     int64_t difference;
     if (opf_is_int(opf_sub(call->pool, left, right), &difference)) {
         if (difference >= 0) return true;

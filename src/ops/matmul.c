@@ -20,8 +20,7 @@ typedef struct product_domain {
     const char *names[OPF_MAX_RANK + 1];
 } product_domain;
 
-static operand operand_of(const opf_call *call, int tensor, bool is_left)
-{
+static operand operand_of(const opf_call *call, int tensor, bool is_left) {
     operand o = {.tensor = tensor, .kept = -1, .zero_point = -1};
     int rank = opf_call_rank(call, tensor);
     if (rank == 1) return o;
@@ -32,21 +31,18 @@ static operand operand_of(const opf_call *call, int tensor, bool is_left)
     return o;
 }
 
-static opf_dim broadcast(opf_call *call, opf_dim known, opf_dim dim)
-{
+static opf_dim broadcast(opf_call *call, opf_dim known, opf_dim dim) {
     if (opf_is_value(known, 1)) return dim;
     if (opf_is_value(dim, 1)) return known;
     return opf_call_same(call, known, dim, "the operands' sizes along a batch axis");
 }
 
-static void add_axis(product_domain *domain, opf_dim extent, const char *name)
-{
+static void add_axis(product_domain *domain, opf_dim extent, const char *name) {
     domain->extents[domain->n_axes] = extent;
     domain->names[domain->n_axes++] = name;
 }
 
-static product_domain domain_of(opf_call *call, const operand *a, const operand *b)
-{
+static product_domain domain_of(opf_call *call, const operand *a, const operand *b) {
     product_domain domain = {.m = -1, .n = -1};
     const operand *both[] = {a, b};
     domain.n_batch = a->n_batch > b->n_batch ? a->n_batch : b->n_batch;
@@ -73,8 +69,7 @@ static product_domain domain_of(opf_call *call, const operand *a, const operand 
 
 /* The operand's zero point at the indices at which the operand itself is read: one element, one a kept row or column, or
  * of the operand's rank with axes of size 1. */
-static const opf_expr *zero_point_at(opf_call *call, const operand *o, const opf_expr *const *operand_indices)
-{
+static const opf_expr *zero_point_at(opf_call *call, const operand *o, const opf_expr *const *operand_indices) {
     const opf_expr *indices[OPF_MAX_RANK];
     int rank = opf_call_rank(call, o->zero_point), operand_rank = opf_call_rank(call, o->tensor);
     for (int k = 0; k < rank; k++) {
@@ -90,8 +85,7 @@ static const opf_expr *zero_point_at(opf_call *call, const operand *o, const opf
     return opf_call_load(call, o->zero_point, indices);
 }
 
-static const opf_expr *operand_term(opf_call *call, const operand *o, const product_domain *domain, int kept, opf_dtype accumulator)
-{
+static const opf_expr *operand_term(opf_call *call, const operand *o, const product_domain *domain, int kept, opf_dtype accumulator) {
     const opf_expr *indices[OPF_MAX_RANK];
     for (int k = 0; k < o->n_batch; k++) {
         int axis = domain->n_batch - o->n_batch + k;
@@ -106,18 +100,16 @@ static const opf_expr *operand_term(opf_call *call, const operand *o, const prod
 }
 
 /* sum over k of a * b; returns the stage's tensor. */
-static int product_stage(opf_call *call, const char *role, const operand *a, const operand *b, opf_dtype dtype, opf_dtype accumulator)
-{
+static int product_stage(opf_call *call, const operand *a, const operand *b, opf_dtype dtype, opf_dtype accumulator) {
     product_domain domain = domain_of(call, a, b);
     const opf_expr *left = operand_term(call, a, &domain, domain.m, accumulator);
     const opf_expr *right = operand_term(call, b, &domain, domain.n, accumulator);
-    return opf_call_stage(call, role, domain.n_axes, 1, domain.extents, domain.names, OPF_COMBINE_SUM, dtype, accumulator,
+    return opf_call_stage(call, "sum", domain.n_axes, 1, domain.extents, domain.names, OPF_COMBINE_SUM, dtype, accumulator,
                           opf_binary(call->pool, OPF_OP_MUL, left, right), NULL);
 }
 
 /* `value`, of type `accumulator`, times a factor that stands in an attribute. Integer products are scaled in float64. */
-static const opf_expr *scaled(opf_call *call, const opf_expr *value, double factor)
-{
+static const opf_expr *scaled(opf_call *call, const opf_expr *value, double factor) {
     if (factor == 1) return value;
     opf_dtype dtype = value->dtype;
     opf_dtype compute = opf_dtype_is_float(dtype) ? dtype : OPF_FLOAT64;
@@ -125,41 +117,36 @@ static const opf_expr *scaled(opf_call *call, const opf_expr *value, double fact
     return opf_call_convert(call, dtype, product);
 }
 
-static bool check_operands(opf_call *call)
-{
-    return opf_call_check_rank(call, 0, 1, OPF_MAX_RANK, "the left operand") & opf_call_check_rank(call, 1, 1, OPF_MAX_RANK, "the right operand");
+static bool check_operands(opf_call *call) {
+    return opf_call_check_rank(call, 0, 1, OPF_MAX_RANK, "the left operand") && opf_call_check_rank(call, 1, 1, OPF_MAX_RANK, "the right operand");
 }
 
-static bool check_numeric(opf_call *call)
-{
+static bool check_numeric(opf_call *call) {
     opf_dtype dtype = opf_call_dtype(call, 0);
     if (opf_dtype_is_float(dtype) || opf_dtype_is_integer(dtype)) return true;
     opf_call_error(call, "type", "the operands must be numbers, and are %s", opf_dtype_name(dtype));
     return false;
 }
 
-static opf_status build_matmul(opf_call *call)
-{
+static opf_status build_matmul(opf_call *call) {
     if (!check_operands(call) || !opf_call_check_same_type(call, 0, 1) || !check_numeric(call)) return OPF_ERROR_INPUT;
     operand a = operand_of(call, 0, true), b = operand_of(call, 1, false);
     opf_dtype dtype = opf_call_dtype(call, 0);
-    opf_call_result(call, 0, product_stage(call, NULL, &a, &b, dtype, opf_call_accumulator(dtype)));
+    opf_call_result(call, 0, product_stage(call, &a, &b, dtype, opf_call_accumulator(dtype)));
     return OPF_OK;
 }
 
-static opf_status build_matmul_integer(opf_call *call)
-{
+static opf_status build_matmul_integer(opf_call *call) {
     if (!check_operands(call)) return OPF_ERROR_INPUT;
     operand a = operand_of(call, 0, true), b = operand_of(call, 1, false);
     if (opf_call_input(call, 2)) a.zero_point = 2;
     if (opf_call_input(call, 3)) b.zero_point = 3;
-    opf_call_result(call, 0, product_stage(call, NULL, &a, &b, OPF_INT32, OPF_INT32));
+    opf_call_result(call, 0, product_stage(call, &a, &b, OPF_INT32, OPF_INT32));
     return OPF_OK;
 }
 
 /* com.microsoft FusedMatMul: the operand's axes before the product. transBatch moves the first axis behind the batch. */
-static operand fused_operand(opf_call *call, int tensor, bool is_left, const char *trans, const char *trans_batch)
-{
+static operand fused_operand(opf_call *call, int tensor, bool is_left, const char *trans, const char *trans_batch) {
     operand o = operand_of(call, tensor, is_left);
     int rank = opf_call_rank(call, tensor);
     if (rank < 2) return o;
@@ -174,26 +161,24 @@ static operand fused_operand(opf_call *call, int tensor, bool is_left, const cha
     return o;
 }
 
-static opf_status build_fused_matmul(opf_call *call)
-{
+static opf_status build_fused_matmul(opf_call *call) {
     if (!check_operands(call) || !opf_call_check_same_type(call, 0, 1) || !check_numeric(call)) return OPF_ERROR_INPUT;
     operand a = fused_operand(call, 0, true, "transA", "transBatchA"), b = fused_operand(call, 1, false, "transB", "transBatchB");
     double alpha = opf_node_float(call->node, "alpha", 1);
     opf_dtype dtype = opf_call_dtype(call, 0), accumulator = opf_call_accumulator(dtype);
-    int result = product_stage(call, alpha == 1 ? NULL : "product", &a, &b, alpha == 1 ? dtype : accumulator, accumulator);
+    int result = product_stage(call, &a, &b, alpha == 1 ? dtype : accumulator, accumulator);
     if (alpha != 1) {
         opf_dim extents[OPF_MAX_RANK];
         opf_call_dims(call, result, extents);
         const opf_expr *body = opf_call_convert(call, dtype, scaled(call, opf_call_load_same(call, result), alpha));
-        result = opf_call_map(call, NULL, opf_call_rank(call, result), extents, body);
+        result = opf_call_map(call, "scaled", opf_call_rank(call, result), extents, body);
     }
     opf_call_result(call, 0, result);
     return OPF_OK;
 }
 
 /* C of a Gemm under broadcasting to [m, n], one way only. */
-static const opf_expr *gemm_addend(opf_call *call, const opf_dim *extents, bool broadcasts)
-{
+static const opf_expr *gemm_addend(opf_call *call, const opf_dim *extents, bool broadcasts) {
     if (!opf_call_check_rank(call, 2, broadcasts ? 0 : 2, 2, "input C")) return NULL;
     int rank = opf_call_rank(call, 2);
     for (int k = 0; k < rank; k++) {
@@ -204,15 +189,14 @@ static const opf_expr *gemm_addend(opf_call *call, const opf_dim *extents, bool 
     return opf_call_load_broadcast(call, 2, 2, extents);
 }
 
-static opf_status gemm(opf_call *call, bool broadcasts)
-{
-    bool right_ranks = opf_call_check_rank(call, 0, 2, 2, "input A") & opf_call_check_rank(call, 1, 2, 2, "input B");
-    if (!right_ranks || !opf_call_check_same_type(call, 0, 1) || !opf_call_check_same_type(call, 0, 2) || !check_numeric(call)) return OPF_ERROR_INPUT;
+static opf_status gemm(opf_call *call, bool broadcasts) {
+    if (!opf_call_check_rank(call, 0, 2, 2, "input A") || !opf_call_check_rank(call, 1, 2, 2, "input B")) return OPF_ERROR_INPUT;
+    if (!opf_call_check_same_type(call, 0, 1) || !opf_call_check_same_type(call, 0, 2) || !check_numeric(call)) return OPF_ERROR_INPUT;
     operand a = fused_operand(call, 0, true, "transA", ""), b = fused_operand(call, 1, false, "transB", "");
     double alpha = opf_node_float(call->node, "alpha", 1), beta = opf_node_float(call->node, "beta", 1);
     bool adds = opf_call_input(call, 2) && beta != 0, plain = alpha == 1 && !adds;
     opf_dtype dtype = opf_call_dtype(call, 0), accumulator = opf_call_accumulator(dtype);
-    int product = product_stage(call, plain ? NULL : "product", &a, &b, plain ? dtype : accumulator, accumulator);
+    int product = product_stage(call, &a, &b, plain ? dtype : accumulator, accumulator);
     opf_dim extents[2];
     opf_call_dims(call, product, extents);
     const opf_expr *addend = adds ? gemm_addend(call, extents, broadcasts) : NULL;
@@ -223,7 +207,7 @@ static opf_status gemm(opf_call *call, bool broadcasts)
     }
     const opf_expr *body = scaled(call, opf_call_load_same(call, product), alpha);
     if (addend) body = opf_binary(call->pool, OPF_OP_ADD, body, scaled(call, opf_call_convert(call, accumulator, addend), beta));
-    opf_call_result(call, 0, opf_call_stage(call, NULL, 2, 0, extents, (const char *const[]){"m", "n"}, OPF_COMBINE_NONE, dtype, dtype,
+    opf_call_result(call, 0, opf_call_stage(call, "epilogue", 2, 0, extents, (const char *const[]){"m", "n"}, OPF_COMBINE_NONE, dtype, dtype,
                                             opf_call_convert(call, dtype, body), NULL));
     return OPF_OK;
 }

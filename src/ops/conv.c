@@ -1,0 +1,300 @@
+/* Convolutions: Conv, ConvInteger, ConvTranspose, FusedConv.
+ *
+ * The sum runs over (ic, kh, kw); padding is a select around the load, so that borders are predicates of the index. The
+ * group of an output channel is oc / (M / group). A bias and what follows it are stages of their own. */
+#include <string.h>
+
+#include "ops/families.h"
+#include "ops/window.h"
+
+enum { CONV_AXES = 2 + OPF_WINDOW_AXES, CONV_DOMAIN = CONV_AXES + 1 + OPF_WINDOW_AXES };
+
+/* The sum's domain: n, oc, output positions; then ic and the taps. */
+typedef struct convolution {
+    opf_window window;
+    int64_t group;
+    opf_dim group_inputs, group_outputs; /* channels of one group */
+    int n_axes, n_reduce;
+    opf_dim extents[CONV_DOMAIN];
+    const char *names[CONV_DOMAIN];
+} convolution;
+
+static bool read_group(opf_call *call, convolution *conv) {
+    conv->group = opf_node_int(call->node, "group", 1);
+    if (conv->group >= 1 && conv->group <= INT32_MAX) return true;
+    opf_call_error(call, "attribute", "group is %lld; it must be at least 1", (long long)conv->group);
+    return false;
+}
+
+/* Channels in `dim` that one group has; the groups must divide them. */
+static opf_dim channels_of_group(opf_call *call, const convolution *conv, opf_dim dim, const char *what) {
+    if (conv->group == 1) return dim;
+    opf_dim part = opf_floordiv(call->pool, dim, opf_call_int(call, conv->group));
+    opf_call_same(call, opf_mul(call->pool, part, opf_call_int(call, conv->group)), dim, what);
+    return part;
+}
+
+static void fill_domain(opf_call *call, convolution *conv, opf_dim outputs) {
+    int n = conv->window.n_axes;
+    conv->n_axes = 2 + n;
+    conv->n_reduce = 1 + n;
+    conv->extents[0] = opf_call_dim(call, 0, 0);
+    conv->names[0] = "n";
+    conv->extents[1] = outputs;
+    conv->names[1] = "oc";
+    conv->extents[2 + n] = conv->group_inputs;
+    conv->names[2 + n] = "ic";
+    for (int k = 0; k < n; k++) {
+        conv->extents[2 + k] = conv->window.axes[k].output;
+        conv->names[2 + k] = opf_window_axis_name(call, "o", k, n);
+        conv->extents[3 + n + k] = conv->window.axes[k].kernel;
+        conv->names[3 + n + k] = opf_window_axis_name(call, "k", k, n);
+    }
+}
+
+/* Variables of the input channel and of tap k. */
+static const opf_expr *inner_channel(opf_call *call, const convolution *conv) { return opf_window_variable(call, conv->group_inputs, 2 + conv->window.n_axes); }
+static const opf_expr *tap(opf_call *call, const convolution *conv, int k) { return opf_window_variable(call, conv->window.axes[k].kernel, 3 + conv->window.n_axes + k); }
+
+/* The first input channel of the group of output channel v1, plus ic. */
+static const opf_expr *input_channel(opf_call *call, const convolution *conv) {
+    opf_pool *pool = call->pool;
+    const opf_expr *inner = inner_channel(call, conv);
+    if (conv->group == 1) return inner;
+    const opf_expr *group = opf_floordiv(pool, opf_call_var(call, 1), conv->group_outputs);
+    return opf_add(pool, opf_mul(pool, group, conv->group_inputs), inner);
+}
+
+/* Input 2 + … of a quantised convolution, subtracted from `value`; `channel` picks one of several. NULL input: nothing. */
+static const opf_expr *less_zero_point(opf_call *call, const opf_expr *value, int input, const opf_expr *channel) {
+    if (!opf_call_input(call, input)) return value;
+    int rank = opf_call_rank(call, input);
+    const opf_expr *zero_point;
+    if (channel && rank == 1 && !opf_is_value(opf_call_dim(call, input, 0), 1)) {
+        opf_call_same(call, opf_call_dim(call, input, 0), opf_call_dim(call, 1, 0), "the zero points and the output channels");
+        zero_point = opf_call_load(call, input, &channel);
+    } else {
+        zero_point = opf_call_load_single(call, input, "the zero point");
+    }
+    return opf_binary(call->pool, OPF_OP_SUB, value, opf_call_convert(call, (opf_dtype)value->dtype, zero_point));
+}
+
+static bool read_convolution(opf_call *call, convolution *conv) {
+    if (!opf_call_check_rank(call, 0, 3, CONV_AXES, "the input") || !opf_call_check_rank(call, 1, opf_call_rank(call, 0), opf_call_rank(call, 0), "the weight")) return false;
+    opf_dim kernel[OPF_WINDOW_AXES];
+    for (int k = 0; k < opf_call_rank(call, 0) - 2; k++) kernel[k] = opf_call_dim(call, 1, 2 + k);
+    return read_group(call, conv) && opf_call_window(call, kernel, &conv->window);
+}
+
+/* sum over (ic, kh, kw) of x[n, g + ic, position] * w[oc, ic, kh, kw]; zero points are subtracted where `integer`. */
+static int convolution_sum(opf_call *call, convolution *conv, opf_dtype dtype, opf_dtype accumulator, bool integer) {
+    int n = conv->window.n_axes;
+    opf_dim outputs = opf_call_dim(call, 1, 0);
+    conv->group_outputs = channels_of_group(call, conv, outputs, "the groups must divide the output channels");
+    opf_dim grouped = opf_mul(call->pool, opf_call_dim(call, 1, 1), opf_call_int(call, conv->group));
+    opf_call_same(call, grouped, opf_call_dim(call, 0, 1), "the channels of the input, and those of the weight times group");
+    conv->group_inputs = opf_call_dim(call, 1, 1);
+    fill_domain(call, conv, outputs);
+    const opf_expr *x_indices[CONV_AXES], *w_indices[CONV_AXES], *inside = NULL;
+    x_indices[0] = opf_call_var(call, 0);
+    x_indices[1] = input_channel(call, conv);
+    w_indices[0] = opf_call_var(call, 1);
+    w_indices[1] = inner_channel(call, conv);
+    for (int k = 0; k < n; k++) {
+        w_indices[2 + k] = tap(call, conv, k);
+        x_indices[2 + k] = opf_window_position(call, &conv->window.axes[k], opf_call_var(call, 2 + k), w_indices[2 + k]);
+        inside = opf_call_and(call, inside, opf_window_inside(call, &conv->window.axes[k], x_indices[2 + k]));
+    }
+    const opf_expr *x = opf_call_convert(call, accumulator, opf_call_load(call, 0, x_indices));
+    const opf_expr *w = opf_call_convert(call, accumulator, opf_call_load(call, 1, w_indices));
+    if (integer) {
+        x = less_zero_point(call, x, 2, NULL);
+        w = less_zero_point(call, w, 3, w_indices[0]);
+    }
+    x = opf_call_choose(call, inside, x, opf_number(call->pool, accumulator, 0));
+    return opf_call_stage(call, "sum", conv->n_axes, conv->n_reduce, conv->extents, conv->names, OPF_COMBINE_SUM, dtype, accumulator,
+                          opf_binary(call->pool, OPF_OP_MUL, x, w), NULL);
+}
+
+/* A stage over the sum's plain axes. */
+static int convolution_map(opf_call *call, const convolution *conv, const char *role, const opf_expr *body) {
+    return opf_call_stage(call, role, conv->n_axes, 0, conv->extents, conv->names, OPF_COMBINE_NONE, (opf_dtype)body->dtype, (opf_dtype)body->dtype, body, NULL);
+}
+
+/* tensor + bias[oc], rounded to `dtype`. */
+static int add_bias(opf_call *call, const convolution *conv, int tensor, opf_dtype dtype) {
+    const opf_expr *channel = opf_call_var(call, 1), *sum = opf_call_load_same(call, tensor);
+    opf_call_same(call, opf_call_dim(call, 2, 0), conv->extents[1], "the bias and the output channels");
+    const opf_expr *bias = opf_call_convert(call, (opf_dtype)sum->dtype, opf_call_load(call, 2, &channel));
+    return convolution_map(call, conv, "bias", opf_call_convert(call, dtype, opf_binary(call->pool, OPF_OP_ADD, sum, bias)));
+}
+
+static bool check_float_operands(opf_call *call) {
+    if (!opf_call_check_same_type(call, 0, 1) || !opf_call_check_same_type(call, 0, 2)) return false;
+    if (opf_call_input(call, 2) && !opf_call_check_rank(call, 2, 1, 1, "the bias")) return false;
+    if (opf_dtype_is_float(opf_call_dtype(call, 0))) return true;
+    opf_call_error(call, "type", "the input must be of a floating type, and is %s", opf_dtype_name(opf_call_dtype(call, 0)));
+    return false;
+}
+
+static opf_status build_conv(opf_call *call) {
+    convolution conv;
+    if (!read_convolution(call, &conv) || !check_float_operands(call) || !opf_call_window_outputs(call, &conv.window, false)) return OPF_ERROR_INPUT;
+    bool has_bias = opf_call_input(call, 2) != NULL;
+    opf_dtype dtype = opf_call_dtype(call, 0), accumulator = opf_call_accumulator(dtype);
+    int tensor = convolution_sum(call, &conv, has_bias ? accumulator : dtype, accumulator, false);
+    if (has_bias) tensor = add_bias(call, &conv, tensor, dtype);
+    opf_call_result(call, 0, tensor);
+    return OPF_OK;
+}
+
+static opf_status build_conv_integer(opf_call *call) {
+    convolution conv;
+    if (!read_convolution(call, &conv) || !opf_call_window_outputs(call, &conv.window, false)) return OPF_ERROR_INPUT;
+    opf_call_result(call, 0, convolution_sum(call, &conv, OPF_INT32, OPF_INT32, true));
+    return OPF_OK;
+}
+
+/* ---- ConvTranspose ---- */
+
+/* Output extents and paddings. Without output_shape: what the last tap of the last input position reaches, less the
+ * paddings; with it (or SAME, which asks for input * stride) the paddings follow, none of them negative. */
+static bool transposed_outputs(opf_call *call, opf_window *window) {
+    const int64_t *extra = NULL, *shape = NULL;
+    int n = window->n_axes, n_extra = opf_node_ints(call->node, "output_padding", &extra), n_shape = opf_node_ints(call->node, "output_shape", &shape);
+    if (n_shape == 2 + n) { /* some exporters give batch and channels too */
+        shape += 2;
+        n_shape = n;
+    }
+    if ((n_extra >= 0 && n_extra != n) || (n_shape >= 0 && n_shape != n)) {
+        opf_call_error(call, "attribute", "output_padding and output_shape need one entry for each of the %d spatial axes", n);
+        return false;
+    }
+    opf_pool *pool = call->pool;
+    for (int k = 0; k < n; k++) {
+        opf_window_axis *axis = &window->axes[k];
+        if ((n_extra >= 0 && (extra[k] < 0 || extra[k] > INT32_MAX)) || (n_shape >= 0 && (shape[k] < 1 || shape[k] > INT32_MAX))) {
+            opf_call_error(call, "attribute", "output_padding must not be negative and output_shape must be at least 1");
+            return false;
+        }
+        opf_dim stride = opf_call_int(call, axis->stride), zero = opf_call_int(call, 0);
+        opf_dim full = opf_add(pool, opf_mul(pool, opf_sub(pool, axis->input, opf_call_int(call, 1)), stride), axis->reach);
+        full = opf_add(pool, full, opf_call_int(call, n_extra >= 0 ? extra[k] : 0));
+        bool same = window->auto_pad == OPF_PAD_SAME_UPPER || window->auto_pad == OPF_PAD_SAME_LOWER;
+        if (n_shape < 0 && !same) {
+            opf_dim pads = opf_add(pool, axis->pad_begin, axis->pad_end);
+            opf_call_require_ge(call, full, opf_add(pool, pads, opf_call_int(call, 1)), opf_arena_printf(call->arena, "the pads leave nothing of spatial axis %d", k));
+            axis->output = opf_sub(pool, full, pads);
+            continue;
+        }
+        axis->output = n_shape >= 0 ? opf_call_int(call, shape[k]) : opf_mul(pool, axis->input, stride);
+        opf_dim total = opf_max(pool, opf_sub(pool, full, axis->output), zero), half = opf_floordiv(pool, total, opf_call_int(call, 2));
+        bool upper = window->auto_pad == OPF_PAD_SAME_UPPER;
+        axis->pad_begin = upper ? half : opf_sub(pool, total, half);
+    }
+    return !call->failed;
+}
+
+/* The input position that tap `tap` spreads to output position `out`, and in *inside whether there is one. */
+static const opf_expr *transposed_position(opf_call *call, const opf_window_axis *axis, const opf_expr *out, const opf_expr *tap_variable, const opf_expr **inside) {
+    opf_pool *pool = call->pool;
+    const opf_expr *zero = opf_call_int(call, 0), *stride = opf_call_int(call, axis->stride);
+    const opf_expr *spread = opf_sub(pool, opf_add(pool, out, axis->pad_begin), opf_mul(pool, tap_variable, opf_call_int(call, axis->dilation)));
+    const opf_expr *position = opf_floordiv(pool, spread, stride);
+    *inside = axis->stride == 1 ? NULL : opf_binary(pool, OPF_OP_EQ, opf_floormod(pool, spread, stride), zero);
+    *inside = opf_call_and(call, *inside, opf_call_at_most(call, zero, position));
+    *inside = opf_call_and(call, *inside, opf_call_less(call, position, axis->input));
+    return position;
+}
+
+/* w is [C, M / group, taps]. */
+static int transposed_sum(opf_call *call, convolution *conv, opf_dtype dtype, opf_dtype accumulator) {
+    int n = conv->window.n_axes;
+    conv->group_outputs = opf_call_dim(call, 1, 1);
+    opf_call_same(call, opf_call_dim(call, 0, 1), opf_call_dim(call, 1, 0), "the channels of the input and of the weight");
+    conv->group_inputs = channels_of_group(call, conv, opf_call_dim(call, 0, 1), "the groups must divide the input channels");
+    fill_domain(call, conv, opf_mul(call->pool, conv->group_outputs, opf_call_int(call, conv->group)));
+    const opf_expr *x_indices[CONV_AXES], *w_indices[CONV_AXES], *inside = NULL;
+    x_indices[0] = opf_call_var(call, 0);
+    x_indices[1] = w_indices[0] = input_channel(call, conv);
+    w_indices[1] = conv->group == 1 ? opf_call_var(call, 1) : opf_floormod(call->pool, opf_call_var(call, 1), conv->group_outputs);
+    for (int k = 0; k < n; k++) {
+        const opf_expr *here;
+        w_indices[2 + k] = tap(call, conv, k);
+        x_indices[2 + k] = transposed_position(call, &conv->window.axes[k], opf_call_var(call, 2 + k), w_indices[2 + k], &here);
+        inside = opf_call_and(call, inside, here);
+    }
+    const opf_expr *x = opf_call_convert(call, accumulator, opf_call_load(call, 0, x_indices));
+    const opf_expr *w = opf_call_convert(call, accumulator, opf_call_load(call, 1, w_indices));
+    x = opf_call_choose(call, inside, x, opf_number(call->pool, accumulator, 0));
+    return opf_call_stage(call, "sum", conv->n_axes, conv->n_reduce, conv->extents, conv->names, OPF_COMBINE_SUM, dtype, accumulator,
+                          opf_binary(call->pool, OPF_OP_MUL, x, w), NULL);
+}
+
+static opf_status build_conv_transpose(opf_call *call) {
+    convolution conv;
+    if (!read_convolution(call, &conv) || !check_float_operands(call) || !transposed_outputs(call, &conv.window)) return OPF_ERROR_INPUT;
+    bool has_bias = opf_call_input(call, 2) != NULL;
+    opf_dtype dtype = opf_call_dtype(call, 0), accumulator = opf_call_accumulator(dtype);
+    int tensor = transposed_sum(call, &conv, has_bias ? accumulator : dtype, accumulator);
+    if (has_bias) tensor = add_bias(call, &conv, tensor, dtype);
+    opf_call_result(call, 0, tensor);
+    return OPF_OK;
+}
+
+/* ---- com.microsoft FusedConv: Conv, then + Z, then an activation ---- */
+
+static const opf_expr *activation_parameter(opf_call *call, opf_dtype dtype, size_t index) {
+    const opf_attr *parameters = opf_node_attr(call->node, "activation_params");
+    if (parameters && parameters->kind == OPF_ATTR_FLOATS && index < parameters->count) return opf_real(call->pool, dtype, parameters->floats[index]);
+    opf_call_error(call, "attribute", "activation_params has too few entries for this activation");
+    return opf_real(call->pool, dtype, 0);
+}
+
+static const opf_expr *activated(opf_call *call, const opf_expr *x) {
+    opf_pool *pool = call->pool;
+    opf_dtype dtype = (opf_dtype)x->dtype;
+    const opf_expr *zero = opf_real(pool, dtype, 0), *one = opf_real(pool, dtype, 1);
+    const char *name = opf_node_string(call->node, "activation", "");
+    if (!name[0]) return x;
+    if (strcmp(name, "Relu") == 0) return opf_binary(pool, OPF_OP_MAX, x, zero);
+    if (strcmp(name, "Tanh") == 0) return opf_unary(pool, OPF_OP_TANH, x);
+    if (strcmp(name, "Sigmoid") == 0)
+        return opf_binary(pool, OPF_OP_DIV, one, opf_binary(pool, OPF_OP_ADD, one, opf_unary(pool, OPF_OP_EXP, opf_unary(pool, OPF_OP_NEG, x))));
+    if (strcmp(name, "LeakyRelu") == 0)
+        return opf_select(pool, opf_binary(pool, OPF_OP_LT, x, zero), opf_binary(pool, OPF_OP_MUL, activation_parameter(call, dtype, 0), x), x);
+    if (strcmp(name, "Clip") == 0)
+        return opf_binary(pool, OPF_OP_MIN, opf_binary(pool, OPF_OP_MAX, x, activation_parameter(call, dtype, 0)), activation_parameter(call, dtype, 1));
+    if (strcmp(name, "HardSigmoid") == 0) {
+        const opf_expr *line = opf_binary(pool, OPF_OP_ADD, opf_binary(pool, OPF_OP_MUL, activation_parameter(call, dtype, 0), x), activation_parameter(call, dtype, 1));
+        return opf_binary(pool, OPF_OP_MIN, opf_binary(pool, OPF_OP_MAX, line, zero), one);
+    }
+    opf_call_error(call, "unsupported", "activation '%s' is not supported", name);
+    return x;
+}
+
+static opf_status build_fused_conv(opf_call *call) {
+    convolution conv;
+    if (!read_convolution(call, &conv) || !check_float_operands(call) || !opf_call_check_same_type(call, 0, 3) || !opf_call_window_outputs(call, &conv.window, false))
+        return OPF_ERROR_INPUT;
+    opf_dtype dtype = opf_call_dtype(call, 0), accumulator = opf_call_accumulator(dtype);
+    int tensor = convolution_sum(call, &conv, accumulator, accumulator, false);
+    if (opf_call_input(call, 2)) tensor = add_bias(call, &conv, tensor, accumulator);
+    const opf_expr *value = opf_call_load_same(call, tensor);
+    if (opf_call_input(call, 3)) {
+        if (!opf_call_check_rank(call, 3, conv.n_axes, conv.n_axes, "input Z")) return OPF_ERROR_INPUT;
+        for (int k = 0; k < conv.n_axes; k++) opf_call_same(call, conv.extents[k], opf_call_dim(call, 3, k), "the sizes of Z and of the result");
+        value = opf_binary(call->pool, OPF_OP_ADD, value, opf_call_convert(call, accumulator, opf_call_load_same(call, 3)));
+    }
+    value = opf_call_convert(call, dtype, activated(call, value));
+    if (!call->failed) opf_call_result(call, 0, convolution_map(call, &conv, "activation", value));
+    return OPF_OK;
+}
+
+const opf_op opf_ops_conv[] = {
+    {"", "Conv", 1, 2, 3, 1, OPF_KIND_OUT_ELEMWISE_FUSABLE, 0, build_conv, NULL},
+    {"", "ConvInteger", 10, 2, 4, 1, OPF_KIND_OUT_ELEMWISE_FUSABLE, 0, build_conv_integer, NULL},
+    {"", "ConvTranspose", 1, 2, 3, 1, OPF_KIND_OUT_ELEMWISE_FUSABLE, 0, build_conv_transpose, NULL},
+    {"com.microsoft", "FusedConv", 1, 2, 4, 1, OPF_KIND_OUT_ELEMWISE_FUSABLE, 0, build_fused_conv, NULL},
+};
+const size_t opf_ops_conv_count = OPF_COUNT(opf_ops_conv);
