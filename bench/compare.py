@@ -12,7 +12,11 @@ import os
 import time
 
 import numpy as np
+import onnx
 import onnxruntime as ort
+from onnx import numpy_helper
+
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 DTYPES = {1: np.float32, 2: np.uint8, 3: np.int8, 5: np.int16, 6: np.int32, 7: np.int64, 9: np.bool_, 10: np.float16, 11: np.float64}
 NUMBERS = {np.dtype(v): k for k, v in DTYPES.items()}
@@ -80,7 +84,27 @@ def runtime(path, threads, level):
     return ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
-def feeds_for(session, seed=0):
+def stored_feeds(session, path):
+    """The first data set that belongs to a model: beside it, in a folder of its name, or in test/models."""
+    folder, stem = os.path.dirname(path), os.path.splitext(os.path.basename(path))[0]
+    places = [folder, os.path.join(folder, stem), os.path.join(HERE, "..", "test", "models", os.path.basename(folder))]
+    for place in places:
+        data = os.path.join(place, "test_data_set_0")
+        if os.path.isdir(data) and (stem == "model") == (place != places[1]):
+            feeds = {}
+            for k, port in enumerate(session.get_inputs()):
+                tensor = onnx.TensorProto()
+                with open(os.path.join(data, f"input_{k}.pb"), "rb") as f:
+                    tensor.ParseFromString(f.read())
+                feeds[port.name] = numpy_helper.to_array(tensor)
+            return feeds
+    return None
+
+
+def feeds_for(session, path, seed=0):
+    stored = stored_feeds(session, path)
+    if stored:
+        return stored
     rng, feeds = np.random.default_rng(seed), {}
     for port in session.get_inputs():
         shape = [d if isinstance(d, int) and d > 0 else (1 if i == 0 else {2: 48, 3: 192}.get(i, 64)) for i, d in enumerate(port.shape)]
@@ -100,7 +124,7 @@ def agree(a, b):
 def measure(library, path, threads, seconds):
     off = runtime(path, threads, ort.GraphOptimizationLevel.ORT_DISABLE_ALL)
     best = runtime(path, threads, ort.GraphOptimizationLevel.ORT_ENABLE_ALL)
-    feeds = feeds_for(off)
+    feeds = feeds_for(off, path)
     ordered = [feeds[p.name] for p in off.get_inputs()]
     shapes = [f"{n}={','.join(map(str, a.shape))}" for n, a in feeds.items()] if os.environ.get("OPFUSE_BENCH_PIN") else []
     fused, unfused = (Opfuse(library, path, policy, threads, shapes) for policy in ("best", "none"))
