@@ -13,6 +13,7 @@
 #include "ops/op.h"
 
 typedef enum opf_policy { OPF_POLICY_NONE, OPF_POLICY_TVM, OPF_POLICY_BEST } opf_policy;
+const char *opf_policy_name(opf_policy policy); /* "none", "tvm", "best" */
 
 typedef enum opf_step_kind {
     OPF_STEP_KERNEL,  /* generated code */

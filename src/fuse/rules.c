@@ -50,6 +50,8 @@ const opf_rule opf_rules[OPF_RULE_COUNT] = {
         "'{to}' is known before the program runs, as an expression of the sizes: it does not read '{value}'"},
     [OPF_RULE_FOLDED_VALUE] = {"folded-value", -1, OPF_FOLDED,
         "'{value}' is known before the program runs, as an expression of the sizes: '{to}' has it in its code"},
+    [OPF_RULE_SHAPE_ONLY] = {"shape-only", -1, OPF_FOLDED,
+        "'{to}' is never computed: of its results only the shapes are used, and those are known before the program runs"},
 };
 
 static const char *word(const char *field, size_t length, const opf_rule_words *words)

@@ -18,7 +18,7 @@ typedef enum opf_rule_number {
     /* refused: index maps and what follows them */
     OPF_RULE_INJECTIVE_PATH, OPF_RULE_INJECTIVE_SINK,
     /* nothing is computed */
-    OPF_RULE_VIEW, OPF_RULE_FOLDED_USE, OPF_RULE_FOLDED_VALUE,
+    OPF_RULE_VIEW, OPF_RULE_FOLDED_USE, OPF_RULE_FOLDED_VALUE, OPF_RULE_SHAPE_ONLY,
     OPF_RULE_COUNT
 } opf_rule_number;
 

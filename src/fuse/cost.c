@@ -1,0 +1,65 @@
+/* Bytes and FLOPs of a group at nominal sizes. */
+#include "fuse/fuser.h"
+
+/* Elements that one load touches at most: one for each point of the axes that its indices depend on. */
+static double load_points(const opf_stage *stage, const opf_expr *load)
+{
+    uint64_t vars = 0;
+    for (int axis = 0; axis < load->n_args; axis++)
+        vars |= opf_expr_vars(load->args[axis]);
+    double points = 1;
+    for (int k = 0; k < stage->n_axes + stage->n_reduce; k++)
+        if (vars & UINT64_C(1) << k)
+            points *= (double)opf_dim_nominal(stage->extents[k]);
+    return points;
+}
+
+typedef struct opf_touched {
+    const opf_stage *stage;
+    int n_inputs;
+    double *elements; /* per input */
+} opf_touched;
+
+static bool touch(const opf_expr *e, void *data)
+{
+    opf_touched *touched = data;
+    if (e->kind == OPF_EXPR_LOAD && e->index < touched->n_inputs)
+        touched->elements[e->index] += load_points(touched->stage, e);
+    return true;
+}
+
+/* A kernel reads of each input no more than its loads ask for (rows of an embedding table) and no more than there is. */
+static double bytes_read(const opf_group *group, opf_pool *pool)
+{
+    int n_inputs = (int)group->stages.inputs.count;
+    opf_touched touched = {NULL, n_inputs, OPF_ARRAY(opf_pool_arena(pool), double, n_inputs)};
+    for (size_t s = 0; s < group->stages.list.count; s++) {
+        touched.stage = group->stages.list.data[s];
+        opf_expr_visit(pool, touched.stage->body, touch, &touched);
+        if (touched.stage->second)
+            opf_expr_visit(pool, touched.stage->second, touch, &touched);
+    }
+    double bytes = 0;
+    for (int i = 0; i < n_inputs; i++) {
+        const opf_value *value = group->stages.inputs.data[i];
+        double asked = touched.elements[i] * opf_dtype_bits(value->dtype) / 8, whole = (double)opf_value_nominal_bytes(value);
+        bytes += asked < whole ? asked : whole;
+    }
+    return bytes;
+}
+
+int64_t opf_group_bytes(const opf_group *group, opf_pool *pool)
+{
+    double bytes = bytes_read(group, pool);
+    for (size_t r = 0; r < group->results.count; r++)
+        bytes += (double)opf_value_nominal_bytes(group->results.data[r].value);
+    return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
+}
+
+double opf_group_flops(const opf_group *group)
+{
+    double flops = 0;
+    for (size_t s = 0; s < group->stages.list.count; s++)
+        flops += opf_stage_flops(group->stages.list.data[s]);
+    return flops;
+}

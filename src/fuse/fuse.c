@@ -1,0 +1,192 @@
+/* opf_fuse: kinds, the policy's groups, their order and stages, their cost, the log. */
+#include "fuse/fuser.h"
+
+enum { DEFAULT_MAX_DEPTH = 256 }; /* TVM's relax.FuseOps.max_depth */
+
+const char *opf_policy_name(opf_policy policy)
+{
+    static const char *const names[] = {"none", "tvm", "best"};
+    return names[policy];
+}
+
+const char *opf_step_kind_name(opf_step_kind kind)
+{
+    static const char *const names[] = {"kernel", "library", "view", "folded"};
+    return names[kind];
+}
+
+const char *opf_verdict_name(opf_verdict verdict)
+{
+    static const char *const names[] = {"fused", "view", "folded", "copied", "refused"};
+    return names[verdict];
+}
+
+static opf_kind kind_of(const opf_fuser *fuser, const opf_node *node)
+{
+    const opf_fuse_options *options = fuser->options;
+    int given = options->kind_override ? options->kind_override(options->kind_data, node->name) : -1;
+    return given >= 0 ? (opf_kind)given : opf_node_kind(node);
+}
+
+/* Is any result used by what runs? Users stand behind the node, so one sweep from the end settles it. */
+static bool is_computed(const opf_fuser *fuser, const opf_node *node)
+{
+    for (int k = 0; k < node->n_outputs; k++) {
+        const opf_value *value = node->outputs[k];
+        if (value && value->is_output)
+            return true;
+        for (size_t u = 0; value && u < value->uses.count; u++)
+            if (!fuser->folded[opf_use_in(fuser->graph, &value->uses.data[u])->id])
+                return true;
+    }
+    return false;
+}
+
+static void find_folded(opf_fuser *fuser)
+{
+    for (int i = fuser->n_nodes - 1; i >= 0; i--) {
+        const opf_node *node = fuser->graph->nodes.data[i];
+        fuser->folded[i] = opf_node_is_folded(node) || !is_computed(fuser, node);
+    }
+}
+
+/* Kinds and stages of all nodes. Every node is tried, so that all problems are reported. */
+static opf_status study_nodes(opf_fuser *fuser)
+{
+    opf_status status = OPF_OK;
+    find_folded(fuser);
+    for (int i = 0; i < fuser->n_nodes; i++) {
+        opf_node *node = fuser->graph->nodes.data[i];
+        fuser->kinds[i] = kind_of(fuser, node);
+        if (fuser->folded[i])
+            continue;
+        opf_status one = opf_op_stages(&fuser->calls[i], node);
+        if (status == OPF_OK)
+            status = one;
+    }
+    return status;
+}
+
+static opf_fuser *new_fuser(opf_fusion *fusion, const opf_fuse_options *options)
+{
+    opf_arena *arena = fusion->module->arena;
+    opf_graph_renumber(fusion->graph);
+    int n = (int)fusion->graph->nodes.count;
+    opf_fuser *fuser = OPF_NEW(arena, opf_fuser);
+    *fuser = (opf_fuser){
+        .fusion = fusion,
+        .graph = fusion->graph,
+        .pool = fusion->module->pool,
+        .arena = arena,
+        .options = options,
+        .max_depth = options->max_depth > 0 ? options->max_depth : DEFAULT_MAX_DEPTH,
+        .n_nodes = n,
+        .kinds = OPF_ARRAY(arena, opf_kind, n),
+        .folded = OPF_ARRAY(arena, bool, n),
+        .calls = OPF_ARRAY(arena, opf_call *, n),
+        .group_of = OPF_ARRAY(arena, int, n),
+        .group_kinds = OPF_ARRAY(arena, opf_kind, n),
+        .formed = OPF_ARRAY(arena, opf_rule_number, n),
+        .outcomes = OPF_ARRAY(arena, opf_outcome, n),
+    };
+    return fuser;
+}
+
+/* The policy's numbers → groups with their nodes in graph order. */
+static void make_groups(opf_fuser *fuser)
+{
+    opf_fusion *fusion = fuser->fusion;
+    for (int g = 0; g < fuser->n_groups; g++) {
+        opf_group *group = OPF_NEW(fuser->arena, opf_group);
+        group->id = g;
+        group->kind = fuser->group_kinds[g];
+        OPF_PUSH(fuser->arena, &fusion->groups, group);
+    }
+    for (int i = 0; i < fuser->n_nodes; i++)
+        OPF_PUSH(fuser->arena, &fusion->groups.data[fuser->group_of[i]]->nodes, fuser->graph->nodes.data[i]);
+    for (int g = 0; g < fuser->n_groups; g++) {
+        opf_group *group = fusion->groups.data[g];
+        group->rule = opf_rules[group->nodes.count == 1 ? OPF_RULE_SINGLE : fuser->formed[g]].id;
+    }
+}
+
+static bool only_views(const opf_group *group)
+{
+    for (size_t i = 0; i < group->nodes.count; i++) {
+        const opf_node *node = group->nodes.data[i];
+        const opf_op *op = opf_op_find(node->domain, node->op, node->opset);
+        if (!op || !(op->flags & OPF_OP_VIEW))
+            return false;
+    }
+    return true;
+}
+
+/* A view needs bytes to look at: what views of a single number have become is a kernel that writes it. */
+static opf_step_kind step_of(const opf_fuser *fuser, const opf_group *group)
+{
+    if (fuser->folded[group->nodes.data[0]->id])
+        return OPF_STEP_FOLDED;
+    return only_views(group) && group->stages.inputs.count == 1 && group->results.count == 1 ? OPF_STEP_VIEW : OPF_STEP_KERNEL;
+}
+
+/* What the nodes of a group move when each is a kernel of its own. */
+static opf_status price_apart(opf_fuser *fuser, opf_group *group)
+{
+    if (group->nodes.count == 1) {
+        group->bytes_before = group->bytes_after;
+        return OPF_OK;
+    }
+    int number = group->id;
+    for (size_t i = 0; i < group->nodes.count; i++) {
+        opf_node *node = group->nodes.data[i];
+        opf_group alone = {.id = -1, .kind = fuser->kinds[node->id]};
+        OPF_PUSH(fuser->arena, &alone.nodes, node);
+        fuser->group_of[node->id] = alone.id;
+        opf_status status = opf_compose(fuser, &alone);
+        fuser->group_of[node->id] = number;
+        if (status != OPF_OK)
+            return status;
+        if (step_of(fuser, &alone) == OPF_STEP_KERNEL)
+            group->bytes_before += opf_group_bytes(&alone, fuser->pool);
+    }
+    return OPF_OK;
+}
+
+static opf_status fill_group(opf_fuser *fuser, opf_group *group)
+{
+    group->step = OPF_STEP_FOLDED;
+    if (fuser->folded[group->nodes.data[0]->id])
+        return OPF_OK;
+    opf_status status = opf_compose(fuser, group);
+    if (status != OPF_OK)
+        return status;
+    group->step = step_of(fuser, group);
+    if (group->step == OPF_STEP_VIEW)
+        return OPF_OK;
+    group->bytes_after = opf_group_bytes(group, fuser->pool);
+    group->flops = opf_group_flops(group);
+    return price_apart(fuser, group);
+}
+
+opf_status opf_fuse(opf_fusion **out, opf_graph *graph, const opf_fuse_options *options)
+{
+    static void (*const policies[])(opf_fuser *fuser) = {
+        [OPF_POLICY_NONE] = opf_policy_none, [OPF_POLICY_TVM] = opf_policy_tvm, [OPF_POLICY_BEST] = opf_policy_best};
+    *out = NULL;
+    opf_fusion *fusion = OPF_NEW(graph->module->arena, opf_fusion);
+    *fusion = (opf_fusion){.module = graph->module, .graph = graph, .policy = options->policy};
+    opf_fuser *fuser = new_fuser(fusion, options);
+    opf_status status = study_nodes(fuser);
+    if (status != OPF_OK)
+        return status;
+    policies[options->policy](fuser);
+    make_groups(fuser);
+    status = opf_fusion_order(fuser);
+    for (size_t g = 0; status == OPF_OK && g < fusion->groups.count; g++)
+        status = fill_group(fuser, fusion->groups.data[g]);
+    if (status != OPF_OK)
+        return status;
+    opf_fusion_explain(fuser);
+    *out = fusion;
+    return OPF_OK;
+}

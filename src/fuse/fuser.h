@@ -1,0 +1,58 @@
+/* The state of one opf_fuse call, shared by the files of this folder. Nodes are named by their position in the graph. */
+#ifndef OPF_FUSE_FUSER_H
+#define OPF_FUSE_FUSER_H
+
+#include "fuse/rules.h"
+
+/* What became of a node's results: the group that it joined by `rule`, or why it ends its group. */
+typedef struct opf_outcome {
+    opf_rule_number rule;
+    const opf_node *source, *sink, *blocker; /* of the fusion made or tried (partition.h); NULL where there is none */
+    opf_kind met;                            /* kind found at the blocker */
+} opf_outcome;
+
+typedef struct opf_fuser {
+    opf_fusion *fusion;
+    opf_graph *graph;
+    opf_pool *pool;
+    opf_arena *arena;
+    const opf_fuse_options *options;
+    int max_depth;
+    int n_nodes;
+    opf_kind *kinds;         /* per node */
+    bool *folded;            /* per node: computes nothing when the program runs (known before, or only its shape is used) */
+    opf_call **calls;        /* per node: its stages; NULL for folded nodes */
+    /* The policy's decision. */
+    int *group_of;           /* per node: number below n_groups */
+    int n_groups;
+    opf_kind *group_kinds;   /* per group number */
+    opf_rule_number *formed; /* per group number */
+    opf_outcome *outcomes;   /* per node */
+} opf_fuser;
+
+/* Policies: fill group_of, n_groups, group_kinds, formed and outcomes. Folded nodes are groups of their own. */
+void opf_policy_none(opf_fuser *fuser);
+void opf_policy_tvm(opf_fuser *fuser);
+void opf_policy_best(opf_fuser *fuser);
+
+/* TVM's kind of a typed node (kind.c). */
+opf_kind opf_node_kind(const opf_node *node);
+
+/* The node of `graph` that a use belongs to: the user itself, or the node that holds the sub-graph it stands in. */
+opf_node *opf_use_in(const opf_graph *graph, const opf_use *use);
+
+/* Orders fusion->groups so that each group comes behind those it reads from, else by last node; numbers them. A cycle is a
+ * defect and reported as such. */
+opf_status opf_fusion_order(opf_fuser *fuser);
+
+/* Fills group->stages and group->results from group->nodes (compose.c). `group_of` as above tells which users are inside. */
+opf_status opf_compose(opf_fuser *fuser, opf_group *group);
+
+/* Bytes that a kernel with these stages and results moves at nominal sizes, and what it computes (cost.c). */
+int64_t opf_group_bytes(const opf_group *group, opf_pool *pool);
+double opf_group_flops(const opf_group *group);
+
+/* Fills fusion->edges and fusion->siblings (why.c). */
+void opf_fusion_explain(opf_fuser *fuser);
+
+#endif

@@ -1,0 +1,117 @@
+/* Groups in execution order: each behind those it reads from, and otherwise where its last node stands. */
+#include "fuse/fuser.h"
+
+static int last_node(const opf_group *group) { return group->nodes.data[group->nodes.count - 1]->id; }
+
+/* Ready groups, the one with the earliest last node first: a binary heap. */
+typedef struct opf_ready {
+    const opf_fusion *fusion;
+    int *heap;
+    int count;
+} opf_ready;
+
+static bool before(const opf_ready *ready, int a, int b)
+{
+    return last_node(ready->fusion->groups.data[ready->heap[a]]) < last_node(ready->fusion->groups.data[ready->heap[b]]);
+}
+
+static void swap(opf_ready *ready, int a, int b)
+{
+    int group = ready->heap[a];
+    ready->heap[a] = ready->heap[b];
+    ready->heap[b] = group;
+}
+
+static void push(opf_ready *ready, int group)
+{
+    int at = ready->count++;
+    ready->heap[at] = group;
+    for (; at > 0 && before(ready, at, (at - 1) / 2); at = (at - 1) / 2)
+        swap(ready, at, (at - 1) / 2);
+}
+
+static int pop(opf_ready *ready)
+{
+    int group = ready->heap[0];
+    ready->heap[0] = ready->heap[--ready->count];
+    for (int at = 0;;) {
+        int child = 2 * at + 1;
+        if (child + 1 < ready->count && before(ready, child + 1, child))
+            child++;
+        if (child >= ready->count || !before(ready, child, at))
+            return group;
+        swap(ready, at, child);
+        at = child;
+    }
+}
+
+/* Calls for each use that leads from `group` into another one. A folded node reads nothing when the program runs, so it
+ * waits for folded nodes only: a group may hold both the node whose shape is asked for and the one that uses it. */
+static void each_edge(opf_fuser *fuser, int group, void (*call)(void *data, int user_group), void *data)
+{
+    const opf_group *from = fuser->fusion->groups.data[group];
+    for (size_t i = 0; i < from->nodes.count; i++) {
+        const opf_node *node = from->nodes.data[i];
+        for (int k = 0; k < node->n_outputs; k++)
+            for (size_t u = 0; node->outputs[k] && u < node->outputs[k]->uses.count; u++) {
+                int user = opf_use_in(fuser->graph, &node->outputs[k]->uses.data[u])->id;
+                if (fuser->group_of[user] != group && (!fuser->folded[user] || fuser->folded[node->id]))
+                    call(data, fuser->group_of[user]);
+            }
+    }
+}
+
+typedef struct opf_sorting {
+    opf_ready ready;
+    int *waits; /* per group: uses of unfinished groups */
+} opf_sorting;
+
+static void count_use(void *data, int user_group) { ((opf_sorting *)data)->waits[user_group]++; }
+
+static void finish_use(void *data, int user_group)
+{
+    opf_sorting *sorting = data;
+    if (--sorting->waits[user_group] == 0)
+        push(&sorting->ready, user_group);
+}
+
+static opf_status report_cycle(opf_fuser *fuser, const opf_sorting *sorting)
+{
+    for (int g = 0; g < fuser->n_groups; g++) {
+        if (sorting->waits[g] == 0)
+            continue;
+        const opf_node *node = fuser->fusion->groups.data[g]->nodes.data[0];
+        opf_node_error(node, "internal", "the groups made by fusion depend on each other in a cycle");
+        break;
+    }
+    return OPF_ERROR_INTERNAL;
+}
+
+opf_status opf_fusion_order(opf_fuser *fuser)
+{
+    opf_fusion *fusion = fuser->fusion;
+    int n = fuser->n_groups;
+    opf_sorting sorting = {{fusion, OPF_ARRAY(fuser->arena, int, n), 0}, OPF_ARRAY(fuser->arena, int, n)};
+    for (int g = 0; g < n; g++)
+        each_edge(fuser, g, count_use, &sorting);
+    for (int g = 0; g < n; g++)
+        if (sorting.waits[g] == 0)
+            push(&sorting.ready, g);
+
+    opf_group **ordered = OPF_ARRAY(fuser->arena, opf_group *, n);
+    int done = 0;
+    while (sorting.ready.count > 0) {
+        int group = pop(&sorting.ready);
+        ordered[done++] = fusion->groups.data[group];
+        each_edge(fuser, group, finish_use, &sorting);
+    }
+    if (done < n)
+        return report_cycle(fuser, &sorting);
+    for (int g = 0; g < n; g++) {
+        fusion->groups.data[g] = ordered[g];
+        ordered[g]->id = g;
+        for (size_t i = 0; i < ordered[g]->nodes.count; i++)
+            fuser->group_of[ordered[g]->nodes.data[i]->id] = g;
+    }
+    return OPF_OK;
+}

@@ -1,0 +1,152 @@
+/* The log: one verdict for each use of a node's result by a node, and for pairs of nodes that read the same value. */
+#include "fuse/fuser.h"
+
+enum { MOST_SIBLINGS = 8, MOST_USERS_NAMED = 4 };
+
+static const opf_group *group_of(const opf_fuser *fuser, const opf_node *node)
+{
+    return fuser->fusion->groups.data[fuser->group_of[node->id]];
+}
+
+static const char *name_of(const opf_node *node) { return node ? node->name : NULL; }
+
+/* "'a', 'b' and 3 more": those who use the node's results. */
+static const char *users_of(const opf_fuser *fuser, const opf_node *node)
+{
+    opf_text text = {0};
+    size_t count = 0;
+    for (int k = 0; k < node->n_outputs; k++) {
+        const opf_value *value = node->outputs[k];
+        for (size_t u = 0; value && u < value->uses.count; u++, count++)
+            if (count < MOST_USERS_NAMED)
+                opf_text_printf(&text, "%s'%s'", count ? ", " : "", opf_use_in(fuser->graph, &value->uses.data[u])->name);
+    }
+    if (count > MOST_USERS_NAMED)
+        opf_text_printf(&text, " and %zu more", count - MOST_USERS_NAMED);
+    const char *users = opf_arena_string(fuser->arena, opf_text_string(&text));
+    opf_text_free(&text);
+    return users;
+}
+
+static const char *sentence(opf_fuser *fuser, opf_rule_number rule, const opf_outcome *outcome, const opf_node *from, const opf_node *to,
+                            const opf_value *value)
+{
+    opf_rule_words words = {
+        .from = name_of(from), .from_kind = opf_kind_name(fuser->kinds[from->id]),
+        .to = name_of(to), .to_kind = opf_kind_name(fuser->kinds[to->id]),
+        .value = value->name, .limit = fuser->max_depth,
+    };
+    if (outcome) {
+        words.source = name_of(outcome->source);
+        words.sink = name_of(outcome->sink);
+        words.blocker = name_of(outcome->blocker);
+        words.met = opf_kind_name(outcome->met);
+        if (rule == OPF_RULE_NO_MEETING)
+            words.users = users_of(fuser, from);
+    }
+    opf_text text = {0};
+    opf_rule_print(rule, &words, &text);
+    const char *reason = opf_arena_string(fuser->arena, opf_text_string(&text));
+    opf_text_free(&text);
+    return reason;
+}
+
+/* The rule that settles the use; `*outcome` is set where it is the producer's. */
+static opf_rule_number settle(const opf_fuser *fuser, const opf_node *from, const opf_node *to, const opf_value *value, const opf_outcome **outcome)
+{
+    if (fuser->folded[to->id])
+        return opf_node_is_folded(to) ? OPF_RULE_FOLDED_USE : OPF_RULE_SHAPE_ONLY;
+    if (fuser->folded[from->id])
+        return OPF_RULE_FOLDED_VALUE;
+    if (group_of(fuser, to)->step == OPF_STEP_VIEW && to->inputs[0] == value)
+        return OPF_RULE_VIEW;
+    *outcome = &fuser->outcomes[from->id];
+    return (*outcome)->rule;
+}
+
+static void add_edge(opf_fuser *fuser, const opf_node *from, const opf_node *to, const opf_value *value)
+{
+    const opf_outcome *outcome = NULL;
+    opf_rule_number rule = settle(fuser, from, to, value, &outcome);
+    opf_edge edge = {
+        .from = from, .to = to, .value = value,
+        .verdict = opf_rules[rule].verdict,
+        .rule = opf_rules[rule].id,
+        .reason = sentence(fuser, rule, outcome, from, to, value),
+        .blocker = outcome ? outcome->blocker : NULL,
+        .buffer_bytes = opf_value_nominal_bytes(value),
+    };
+    OPF_PUSH(fuser->arena, &fuser->fusion->edges, edge);
+}
+
+/* Distinct nodes of the graph that use the value, in graph order. */
+static int users(opf_fuser *fuser, const opf_value *value, opf_node **out)
+{
+    int count = 0;
+    for (size_t u = 0; u < value->uses.count; u++) {
+        opf_node *user = opf_use_in(fuser->graph, &value->uses.data[u]);
+        int at = count;
+        while (at > 0 && out[at - 1]->id > user->id)
+            at--;
+        if (at > 0 && out[at - 1] == user)
+            continue;
+        for (int k = count++; k > at; k--)
+            out[k] = out[k - 1];
+        out[at] = user;
+    }
+    return count;
+}
+
+static opf_sibling compare(const opf_fuser *fuser, const opf_node *a, const opf_node *b, const opf_value *shared)
+{
+    opf_sibling pair = {.a = a, .b = b, .shared = shared, .verdict = OPF_REFUSED};
+    const opf_group *group_a = group_of(fuser, a), *group_b = group_of(fuser, b);
+    if (group_a == group_b) {
+        pair.verdict = group_a->step == OPF_STEP_VIEW ? OPF_VIEWED : OPF_FUSED;
+        pair.reason = opf_arena_printf(fuser->arena, "both are in one group, which reads '%s' for both", shared->name);
+    } else if (group_a->step == OPF_STEP_VIEW || group_b->step == OPF_STEP_VIEW) {
+        pair.verdict = OPF_VIEWED;
+        pair.reason = opf_arena_printf(fuser->arena, "'%s' only gives '%s' another shape and reads nothing",
+                                       group_a->step == OPF_STEP_VIEW ? a->name : b->name, shared->name);
+    } else if (fuser->fusion->policy == OPF_POLICY_NONE) {
+        pair.reason = "policy none: each node is a kernel of its own";
+    } else {
+        pair.reason = opf_arena_printf(fuser->arena, "the rules join a node with those that use its result, never two that only share an operand: '%s' is read twice",
+                                       shared->name);
+    }
+    return pair;
+}
+
+/* Pairs among the first users of a value. Single numbers are in the code of each, and constants are shared by chance. */
+static void add_siblings(opf_fuser *fuser, const opf_value *value)
+{
+    if (value->constant || value->content || value->uses.count < 2)
+        return;
+    opf_node **list = OPF_ARRAY(fuser->arena, opf_node *, value->uses.count);
+    int count = users(fuser, value, list), kept = 0;
+    for (int k = 0; k < count && kept < MOST_SIBLINGS; k++)
+        if (!fuser->folded[list[k]->id])
+            list[kept++] = list[k];
+    for (int a = 0; a < kept; a++)
+        for (int b = a + 1; b < kept; b++)
+            OPF_PUSH(fuser->arena, &fuser->fusion->siblings, compare(fuser, list[a], list[b], value));
+}
+
+void opf_fusion_explain(opf_fuser *fuser)
+{
+    for (size_t i = 0; i < fuser->graph->inputs.count; i++)
+        add_siblings(fuser, fuser->graph->inputs.data[i]);
+    for (int i = 0; i < fuser->n_nodes; i++) {
+        const opf_node *node = fuser->graph->nodes.data[i];
+        for (int k = 0; k < node->n_outputs; k++) {
+            const opf_value *value = node->outputs[k];
+            if (!value)
+                continue;
+            opf_node **list = OPF_ARRAY(fuser->arena, opf_node *, value->uses.count + 1);
+            int count = users(fuser, value, list);
+            for (int u = 0; u < count; u++)
+                add_edge(fuser, node, list[u], value);
+            add_siblings(fuser, value);
+        }
+    }
+}
