@@ -1,4 +1,4 @@
-/* Running: C text → shared object (compiler, cache) → session. */
+/* Running: C text → shared object (compiler, cache) → runner. */
 #ifndef OPF_RUN_SESSION_H
 #define OPF_RUN_SESSION_H
 
@@ -7,27 +7,53 @@
 
 typedef struct opf_compile_options {
     const char *cache;         /* folder; NULL: $OPFUSE_CACHE, else $XDG_CACHE_HOME/opfuse, else ~/.cache/opfuse */
-    const char *compiler;      /* NULL: $CC, else cc */
+    const char *compiler;      /* NULL: $CC, else cc; may hold arguments, separated by spaces */
     int jobs;                  /* compilers at once; 0: the cores that the process may use */
-    void (*progress)(void *data, const char *what, int done, int total);
+    void (*progress)(void *data, const char *what, int done, int total); /* from the calling thread; may be NULL */
     void *progress_data;
 } opf_compile_options;
 
-/* Emits and compiles (or finds in the cache, which compares the stored source) the program's shared object; its path in
- * `out` (arena of the module). Safe against other processes, a full disk and a kill at any moment. */
-opf_status opf_compile(const char **out, const opf_program *program, const opf_compile_options *options);
+/* A program's C files, as emitted. */
+typedef struct opf_sources {
+    int count;                 /* kernel files, then main */
+    const char **names;        /* "kernels_0.c", …, "main.c" */
+    opf_text *texts;
+    bool warm;                 /* set by opf_compile: the cache had the object */
+} opf_sources;
+
+opf_status opf_sources_emit(opf_sources **out, const opf_program *program); /* arena of the module */
+void opf_sources_free(opf_sources *sources);                                /* the texts; NULL is fine */
+
+/* Compiles the sources, or finds their object in the cache, which compares the stored sources; the object's path in `out`
+ * (arena of the module). Safe against other processes, a full disk and a kill at any moment: an entry is made whole in a
+ * folder of its own and renamed. Problems are reported ("compiler", "cache"). */
+opf_status opf_compile(const char **out, const opf_program *program, opf_sources *sources, const opf_compile_options *options);
+/* Compiles the sources with further files (C or assembler paths, may be 0) into the shared object `path`, cache left alone. */
+opf_status opf_compile_to(const char *path, const opf_program *program, const opf_sources *sources, size_t n_more,
+                          const char *const *more, const opf_compile_options *options);
+
+/* What `doctor` tells. Text in the arena; NULL where there is none. */
+const char *opf_compiler_identity(const opf_compile_options *options, opf_arena *arena); /* its words and version */
+const char *opf_cache_folder(const opf_compile_options *options, opf_arena *arena);
+bool opf_cache_writable(const char *folder);
+/* Entries and bytes below the folder. */
+void opf_cache_measure(const char *folder, int64_t *entries, int64_t *bytes);
 
 typedef struct opf_runner opf_runner;
 
-/* Loads a shared object and readies it: weights bound, packed constants mapped from the cache or made. */
+/* Loads a shared object and readies it: weights bound, packed constants mapped from the cache or made. Program and module
+ * must outlive the runner. */
 opf_status opf_runner_new(opf_runner **out, const opf_program *program, const char *object, const opf_compile_options *options, int threads);
-void opf_runner_free(opf_runner *runner);
+void opf_runner_free(opf_runner *runner); /* NULL is fine */
 const opf_entry_table *opf_runner_entry(const opf_runner *runner);
+/* The packed constants, program->packed_bytes of them; NULL where there are none. */
+const void *opf_runner_packed(const opf_runner *runner);
 
 /* Solves the symbols for these input shapes, checks guards, sizes the workspace. Reports a failing guard in the terms of
  * the model. Allocates only when a larger workspace than ever before is needed. */
 opf_status opf_runner_prepare(opf_runner *runner, const int64_t *const *input_dims);
 void opf_runner_output_dims(const opf_runner *runner, int output, int64_t *dims);
+size_t opf_runner_workspace_bytes(const opf_runner *runner); /* of the prepared sizes */
 /* Runs on the prepared sizes. Allocates nothing. */
 opf_status opf_runner_run(opf_runner *runner, const void *const *inputs, void *const *outputs);
 void opf_runner_trace(opf_runner *runner, void (*trace)(void *data, int step, int begin), void *data);

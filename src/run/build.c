@@ -1,0 +1,123 @@
+/* Program → sources → shared object, through the cache. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "run/cache.h"
+#include "run/toolchain.h"
+
+/* ---- sources ---- */
+
+opf_status opf_sources_emit(opf_sources **out, const opf_program *program) {
+    opf_arena *arena = program->module->arena;
+    int files = opf_emit_files(program);
+    opf_sources *sources = OPF_NEW(arena, opf_sources);
+    sources->count = files + 1;
+    sources->texts = OPF_ARRAY(arena, opf_text, files + 1);
+    sources->names = OPF_ARRAY(arena, const char *, files + 1);
+    for (int i = 0; i < files; i++) sources->names[i] = opf_arena_printf(arena, "kernels_%d.c", i);
+    sources->names[files] = "main.c";
+    *out = sources;
+    return opf_emit_program(program, files, sources->texts);
+}
+
+void opf_sources_free(opf_sources *sources) {
+    for (int i = 0; sources && i < sources->count; i++) opf_text_free(&sources->texts[i]);
+}
+
+/* ---- key ---- */
+
+static opf_hash hash_text(const char *text, size_t length) { return opf_hash_bytes(text, length); }
+
+static opf_hash key_of(const opf_sources *sources, const opf_toolchain *toolchain) {
+    opf_hash key = hash_text(toolchain->command, strlen(toolchain->command));
+    for (int i = 0; i < sources->count; i++)
+        key = opf_hash_combine(key, hash_text(opf_text_string(&sources->texts[i]), sources->texts[i].length));
+    return key;
+}
+
+/* ---- entries ---- */
+
+/* Is this entry whole and made from these very sources? */
+static bool entry_fits(const char *entry, const opf_sources *sources, const opf_toolchain *toolchain, opf_arena *arena) {
+    if (!opf_file_exists(opf_arena_printf(arena, "%s/program.so", entry))) return false;
+    if (!opf_cache_holds(opf_arena_printf(arena, "%s/command", entry), toolchain->command, strlen(toolchain->command))) return false;
+    for (int i = 0; i < sources->count; i++)
+        if (!opf_cache_holds(opf_arena_printf(arena, "%s/%s", entry, sources->names[i]), opf_text_string(&sources->texts[i]), sources->texts[i].length))
+            return false;
+    return true;
+}
+
+static opf_status write_sources(const char *folder, const opf_sources *sources, const opf_toolchain *toolchain, opf_arena *arena, opf_diags *diags) {
+    opf_status status = opf_cache_write(opf_arena_printf(arena, "%s/command", folder), toolchain->command, strlen(toolchain->command), diags);
+    for (int i = 0; i < sources->count && status == OPF_OK; i++)
+        status = opf_cache_write(opf_arena_printf(arena, "%s/%s", folder, sources->names[i]), opf_text_string(&sources->texts[i]), sources->texts[i].length, diags);
+    return status;
+}
+
+static void drop_objects(const char *folder, int count, opf_arena *arena) {
+    for (int i = 0; i < count; i++) unlink(opf_arena_printf(arena, "%s/%d.o", folder, i));
+    unlink(opf_arena_printf(arena, "%s/lock", folder));
+}
+
+static opf_status make_entry(const char *entry, const char *cache, const opf_compilation *plan, const opf_sources *sources) {
+    opf_arena *arena = plan->toolchain->arena;
+    opf_compilation c = *plan;
+    int lock = -1;
+    opf_status status = opf_cache_begin(&c.folder, &lock, cache, arena, c.diags);
+    if (status != OPF_OK) return status;
+    status = write_sources(c.folder, sources, c.toolchain, arena, c.diags);
+    if (status == OPF_OK) status = opf_toolchain_compile(&c);
+    if (status == OPF_OK) {
+        drop_objects(c.folder, c.count, arena);
+        if (opf_file_exists(entry) && !entry_fits(entry, sources, c.toolchain, arena)) opf_folder_remove(entry); /* damaged */
+        status = opf_cache_publish(c.folder, entry, c.diags);
+    }
+    if (status != OPF_OK) opf_folder_remove(c.folder);
+    close(lock);
+    return status;
+}
+
+opf_status opf_compile(const char **out, const opf_program *program, opf_sources *sources, const opf_compile_options *options) {
+    opf_arena *arena = program->module->arena;
+    opf_diags *diags = program->module->diags;
+    const char *cache;
+    opf_toolchain toolchain;
+    opf_status status = opf_cache_open(&cache, options, arena, diags);
+    if (status == OPF_OK) status = opf_toolchain_find(&toolchain, program->machine, options, arena, diags);
+    if (status != OPF_OK) return status;
+    const char *entry = opf_arena_printf(arena, "%s/programs/%s", cache, opf_hash_print(key_of(sources, &toolchain)).text);
+    sources->warm = entry_fits(entry, sources, &toolchain, arena);
+    if (!sources->warm) {
+        opf_compilation c = {.toolchain = &toolchain, .count = sources->count, .names = sources->names, .options = options, .diags = diags};
+        status = make_entry(entry, cache, &c, sources);
+    }
+    *out = opf_arena_printf(arena, "%s/program.so", entry);
+    return status;
+}
+
+opf_status opf_compile_to(const char *path, const opf_program *program, const opf_sources *sources, size_t n_more,
+                          const char *const *more, const opf_compile_options *options) {
+    opf_arena *arena = program->module->arena;
+    opf_diags *diags = program->module->diags;
+    opf_toolchain toolchain;
+    char *folder = NULL;
+    opf_status status = opf_toolchain_find(&toolchain, program->machine, options, arena, diags);
+    if (status == OPF_OK) status = opf_folder_temporary(&folder, arena, diags);
+    if (status != OPF_OK) return status;
+    opf_compilation c = {&toolchain, folder, sources->count, sources->names, n_more, more, options, diags};
+    status = write_sources(folder, sources, &toolchain, arena, diags);
+    if (status == OPF_OK) status = opf_toolchain_compile(&c);
+    opf_mapping object = {0};
+    if (status == OPF_OK) status = opf_file_map(&object, opf_arena_printf(arena, "%s/program.so", folder), diags);
+    if (status == OPF_OK) {
+        status = opf_file_write(path, object.data, object.size, diags);
+        if (status == OPF_OK) chmod(path, 0755);
+        opf_file_unmap(&object);
+    }
+    opf_folder_remove(folder);
+    return status;
+}

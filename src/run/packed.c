@@ -1,0 +1,88 @@
+/* Packed constants: made once by the program's own `prepare`, stored in the cache, mapped from then on.
+ * Their name is a hash of what they are made of: the packing kernels with their flags, and the constants' bytes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "run/cache.h"
+#include "run/runner.h"
+
+static opf_hash hash_string(const char *text) { return opf_hash_bytes(text, strlen(text)); }
+
+static opf_hash key_of(const opf_program *program) {
+    opf_hash key = hash_string(program->machine->flags);
+    for (size_t i = 0; i < program->prepare.count; i++) {
+        const opf_step *step = &program->prepare.data[i];
+        const opf_tensor *tensor = program->weights.data[opf_program_storage(program, step->buffers[0])->index].tensor;
+        int64_t place[] = {program->machine->lanes, opf_program_storage(program, step->buffers[1])->offset, program->packed_bytes};
+        key = opf_hash_combine(key, hash_string(program->kernels.data[step->kernel].body));
+        key = opf_hash_combine(key, opf_hash_bytes(place, sizeof place));
+        key = opf_hash_combine(key, opf_hash_bytes(tensor->data, tensor->bytes));
+    }
+    return key;
+}
+
+/* The file ends in its own name: one that lost its tail is not taken. */
+static bool map(opf_runner *runner, const char *path, const opf_hash_text *name) {
+    size_t bytes = (size_t)runner->program->packed_bytes;
+    if (!opf_file_exists(path)) return false;
+    opf_diags *quiet = opf_diags_new();
+    bool good = opf_file_map(&runner->packed_file, path, quiet) == OPF_OK;
+    opf_diags_free(quiet);
+    if (!good) return false;
+    if (runner->packed_file.size == bytes + sizeof name->text && memcmp(runner->packed_file.data + bytes, name->text, sizeof name->text) == 0) {
+        runner->packed = (void *)runner->packed_file.data;
+        return true;
+    }
+    opf_file_unmap(&runner->packed_file);
+    return false;
+}
+
+static opf_status make(opf_runner *runner, const opf_hash_text *name) {
+    size_t bytes = (size_t)runner->program->packed_bytes;
+    runner->packed = opf_runner_memory(bytes + sizeof name->text);
+    if (!runner->packed) {
+        opf_diag_add(runner->program->module->diags, OPF_ERROR, "memory", OPF_NO_PLACE, "no memory for %zu bytes of packed constants", bytes);
+        return OPF_ERROR_SYSTEM;
+    }
+    memset(runner->packed, 0, bytes); /* no byte of the stored file is left to chance */
+    memcpy((char *)runner->packed + bytes, name->text, sizeof name->text);
+    opf_status status = opf_runner_lend_weights(runner);
+    if (status == OPF_OK) {
+        opf_frame frame = {.weights = runner->weights, .packed = runner->packed, .hook = &runner->hook};
+        runner->entry->prepare(&frame);
+    }
+    opf_runner_return_weights(runner);
+    return status;
+}
+
+/* The copy in memory serves this run whether or not it can be stored: a full disk costs time, not the result. */
+static void store(opf_runner *runner, const char *path, const opf_hash_text *name) {
+    opf_diags *quiet = opf_diags_new();
+    size_t size = (size_t)runner->program->packed_bytes + sizeof name->text;
+    if (opf_file_write(path, runner->packed, size, quiet) == OPF_OK) {
+        void *made = runner->packed;
+        if (map(runner, path, name)) free(made);
+    }
+    opf_diags_free(quiet);
+}
+
+opf_status opf_runner_pack(opf_runner *runner, const opf_compile_options *options) {
+    const opf_program *program = runner->program;
+    if (!program->packed_bytes) return OPF_OK;
+    const char *cache;
+    opf_arena *arena = opf_arena_new();
+    opf_status status = opf_cache_open(&cache, options, arena, program->module->diags);
+    if (status == OPF_OK) {
+        opf_hash_text name = opf_hash_print(key_of(program));
+        const char *path = opf_arena_printf(arena, "%s/packed/%s", cache, name.text);
+        if (!map(runner, path, &name)) {
+            status = make(runner, &name);
+            opf_diags *quiet = opf_diags_new();
+            if (status == OPF_OK && opf_folder_make(opf_arena_printf(arena, "%s/packed", cache), quiet) == OPF_OK) store(runner, path, &name);
+            opf_diags_free(quiet);
+        }
+    }
+    opf_arena_free(arena);
+    return status;
+}

@@ -1,0 +1,152 @@
+/* A program at work: its shared object, its constants, its workspace, its threads. */
+#include "run/runner.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+
+static opf_diags *diags_of(const opf_runner *runner) { return runner->program->module->diags; }
+
+/* ---- loading ---- */
+
+static bool entry_fits(const opf_entry_table *entry, const opf_program *program) {
+    return entry && entry->abi == OPF_ABI_VERSION && entry->n_inputs == (int)program->fusion->graph->inputs.count &&
+           entry->n_outputs == (int)program->outputs.count && entry->n_symbols == (int)program->n_symbols &&
+           entry->n_weights == (int)program->weights.count && entry->n_guards == (int)program->checks.count &&
+           entry->packed_bytes == (size_t)program->packed_bytes;
+}
+
+static opf_status load(opf_runner *runner, const char *object) {
+    runner->handle = dlopen(object, RTLD_NOW | RTLD_LOCAL);
+    if (!runner->handle) {
+        opf_diag *diag = opf_diag_add(diags_of(runner), OPF_ERROR, "cache", (opf_place){object, NULL, NULL, -1}, "the compiled program cannot be loaded: %s", dlerror());
+        opf_diag_hint(diags_of(runner), diag, "remove this file's folder; it will be made again");
+        return OPF_ERROR_SYSTEM;
+    }
+    runner->entry = dlsym(runner->handle, "opf_entry");
+    if (entry_fits(runner->entry, runner->program)) return OPF_OK;
+    opf_diag_add(diags_of(runner), OPF_ERROR, "cache", (opf_place){object, NULL, NULL, -1}, "the compiled program does not belong to this model");
+    return OPF_ERROR_SYSTEM;
+}
+
+opf_status opf_runner_new(opf_runner **out, const opf_program *program, const char *object, const opf_compile_options *options, int threads) {
+    opf_runner *runner = calloc(1, sizeof *runner);
+    if (!runner) opf_out_of_memory();
+    runner->program = program;
+    runner->threads = opf_threads_new(threads);
+    runner->hook = (opf_hook){.parallel = opf_threads_parallel, .pool = runner->threads, .threads = opf_threads_count(runner->threads)};
+    runner->symbols = calloc(program->n_symbols + 1, sizeof *runner->symbols);
+    if (!runner->symbols) opf_out_of_memory();
+    opf_status status = load(runner, object);
+    if (status == OPF_OK) status = opf_runner_bind_weights(runner);
+    if (status == OPF_OK) status = opf_runner_pack(runner, options);
+    if (status != OPF_OK) {
+        opf_runner_free(runner);
+        return status;
+    }
+    *out = runner;
+    return OPF_OK;
+}
+
+void opf_runner_free(opf_runner *runner) {
+    if (!runner) return;
+    opf_threads_free(runner->threads);
+    for (size_t i = 0; runner->copies && i < runner->program->weights.count; i++) free(runner->copies[i]);
+    if (runner->packed_file.data) opf_file_unmap(&runner->packed_file);
+    else free(runner->packed);
+    free(runner->copies);
+    free(runner->weights);
+    free(runner->symbols);
+    free(runner->workspace);
+    if (runner->handle) dlclose(runner->handle);
+    free(runner);
+}
+
+const opf_entry_table *opf_runner_entry(const opf_runner *runner) { return runner->entry; }
+const void *opf_runner_packed(const opf_runner *runner) { return runner->packed; }
+
+/* ---- sizes ---- */
+
+/* Values of the module's symbols by index, for opf_dim_eval. */
+static int64_t value_of(const opf_runner *runner, opf_dim dim) {
+    const opf_program *program = runner->program;
+    int64_t *values = calloc((size_t)opf_pool_symbols(program->module->pool) + 1, sizeof *values), result = -1;
+    if (!values) opf_out_of_memory();
+    for (size_t i = 0; i < program->n_symbols; i++) values[program->sources[i].symbol->index] = runner->symbols[i];
+    if (!opf_dim_eval(dim, values, &result)) result = -1;
+    free(values);
+    return result;
+}
+
+static void report_check(const opf_runner *runner, int index, const int64_t *const *input_dims) {
+    const opf_check *check = &runner->program->checks.data[index];
+    opf_place place = {runner->program->module->path, NULL, NULL, -1};
+    if (!check->guard) {
+        const opf_value *input = runner->program->fusion->graph->inputs.data[check->input];
+        opf_text type = {0};
+        opf_value_print_type(input, &type);
+        opf_diag *diag = opf_diag_add(diags_of(runner), OPF_ERROR, "shape", place, "input '%s': axis %d is %lld and must be %lld", input->name,
+                                      check->axis, (long long)input_dims[check->input][check->axis], (long long)value_of(runner, check->want));
+        opf_diag_detail(diags_of(runner), diag, "the input is %s", opf_text_string(&type));
+        opf_text_free(&type);
+        return;
+    }
+    opf_text text = {0};
+    opf_expr_print(check->guard->left, NULL, &text);
+    opf_text_printf(&text, " (%lld) %s ", (long long)value_of(runner, check->guard->left), check->guard->kind == OPF_GUARD_EQ ? "must equal" : "must be at least");
+    opf_expr_print(check->guard->right, NULL, &text);
+    opf_text_printf(&text, " (%lld)", (long long)value_of(runner, check->guard->right));
+    opf_diag *diag = opf_diag_add(diags_of(runner), OPF_ERROR, "shape", place, "the inputs' sizes do not fit each other: %s", opf_text_string(&text));
+    if (check->guard->why) opf_diag_detail(diags_of(runner), diag, "%s", check->guard->why);
+    opf_text_free(&text);
+}
+
+static opf_status grow(opf_runner *runner, size_t bytes) {
+    runner->workspace_bytes = bytes;
+    if (bytes <= runner->workspace_room) return OPF_OK;
+    free(runner->workspace);
+    runner->workspace = opf_runner_memory(bytes);
+    runner->workspace_room = runner->workspace ? bytes : 0;
+    if (runner->workspace) return OPF_OK;
+    opf_diag_add(diags_of(runner), OPF_ERROR, "memory", (opf_place){runner->program->module->path, NULL, NULL, -1},
+                 "no memory for a workspace of %zu bytes", bytes);
+    return OPF_ERROR_SYSTEM;
+}
+
+opf_status opf_runner_prepare(opf_runner *runner, const int64_t *const *input_dims) {
+    runner->prepared = false;
+    int failing = runner->entry->solve(input_dims, runner->symbols);
+    if (failing) {
+        report_check(runner, failing - 1, input_dims);
+        return OPF_ERROR_INPUT;
+    }
+    size_t bytes = runner->entry->workspace_bytes(runner->symbols, runner->hook.threads);
+    if (!bytes) {
+        opf_diag_add(diags_of(runner), OPF_ERROR, "shape", (opf_place){runner->program->module->path, NULL, NULL, -1},
+                     "with these inputs the sizes of inner values overflow");
+        return OPF_ERROR_INPUT;
+    }
+    opf_status status = grow(runner, bytes);
+    runner->prepared = status == OPF_OK;
+    return status;
+}
+
+void opf_runner_output_dims(const opf_runner *runner, int output, int64_t *dims) { runner->entry->output_dims(runner->symbols, output, dims); }
+size_t opf_runner_workspace_bytes(const opf_runner *runner) { return runner->workspace_bytes; }
+
+/* ---- running ---- */
+
+opf_status opf_runner_run(opf_runner *runner, const void *const *inputs, void *const *outputs) {
+    if (!runner->prepared) {
+        opf_diag_add(diags_of(runner), OPF_ERROR, "internal", OPF_NO_PLACE, "a run without prepared sizes");
+        return OPF_ERROR_INTERNAL;
+    }
+    opf_frame frame = {.inputs = inputs, .outputs = outputs, .weights = runner->weights, .packed = runner->packed,
+                       .symbols = runner->symbols, .workspace = runner->workspace, .hook = &runner->hook};
+    runner->entry->run(&frame);
+    return OPF_OK;
+}
+
+void opf_runner_trace(opf_runner *runner, void (*trace)(void *data, int step, int begin), void *data) {
+    runner->hook.trace = trace;
+    runner->hook.trace_data = data;
+}

@@ -1,0 +1,32 @@
+/* The C compiler as a process. */
+#ifndef OPF_RUN_TOOLCHAIN_H
+#define OPF_RUN_TOOLCHAIN_H
+
+#include "run/session.h"
+
+typedef struct opf_toolchain {
+    opf_arena *arena;
+    OPF_VEC(const char *) words; /* the compiler's own words, then all flags of a compilation */
+    size_t n_compiler;           /* how many of them are the compiler's */
+    const char *identity;        /* words and `--version`, for cache keys */
+    const char *command;         /* identity and flags, as stored beside the object */
+} opf_toolchain;
+
+/* Finds the compiler and asks its version. Reports "compiler" where it cannot be started. */
+opf_status opf_toolchain_find(opf_toolchain *out, const opf_machine *machine, const opf_compile_options *options, opf_arena *arena, opf_diags *diags);
+
+/* Compiles and links what lies in `folder`: names[i] is a source there. The object is folder/program.so. Extra sources are
+ * paths of their own. Up to `jobs` compilers run at once. */
+typedef struct opf_compilation {
+    const opf_toolchain *toolchain;
+    const char *folder;
+    int count;
+    const char *const *names;
+    size_t n_more;
+    const char *const *more;
+    const opf_compile_options *options;
+    opf_diags *diags;
+} opf_compilation;
+opf_status opf_toolchain_compile(const opf_compilation *compilation);
+
+#endif

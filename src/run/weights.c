@@ -1,0 +1,64 @@
+/* Constants of a program: pointers into the mapped model, copies only where a file keeps elements at odd addresses. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "run/runner.h"
+
+enum { HUGE_PAGE = 2 << 20 };
+
+void *opf_runner_memory(size_t bytes) {
+    size_t alignment = bytes >= HUGE_PAGE ? HUGE_PAGE : OPF_WORKSPACE_ALIGN;
+    if (bytes > SIZE_MAX - alignment) return NULL;
+    void *memory = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment + (bytes ? 0 : alignment));
+    if (memory && bytes >= HUGE_PAGE) madvise(memory, bytes, MADV_HUGEPAGE); /* a wish: fewer page faults and TLB misses */
+    return memory;
+}
+
+static bool is_aligned(const opf_tensor *tensor) {
+    size_t element = (size_t)opf_dtype_bits(tensor->dtype) / 8;
+    return element <= 1 || (uintptr_t)tensor->data % element == 0;
+}
+
+static opf_status copy(opf_runner *runner, size_t index) {
+    const opf_tensor *tensor = runner->program->weights.data[index].tensor;
+    runner->copies[index] = opf_runner_memory(tensor->bytes);
+    if (!runner->copies[index]) {
+        opf_diag_add(runner->program->module->diags, OPF_ERROR, "memory", OPF_NO_PLACE, "no memory for constant '%s' (%zu bytes)",
+                     runner->program->weights.data[index].value->name, tensor->bytes);
+        return OPF_ERROR_SYSTEM;
+    }
+    memcpy(runner->copies[index], tensor->data, tensor->bytes);
+    runner->weights[index] = runner->copies[index];
+    return OPF_OK;
+}
+
+static opf_status copy_where_needed(opf_runner *runner, bool read_by_steps) {
+    opf_status status = OPF_OK;
+    for (size_t i = 0; i < runner->program->weights.count && status == OPF_OK; i++) {
+        const opf_weight *weight = &runner->program->weights.data[i];
+        runner->weights[i] = runner->copies[i] ? runner->copies[i] : weight->tensor->data;
+        if (weight->read_by_steps == read_by_steps && !runner->copies[i] && !is_aligned(weight->tensor)) status = copy(runner, i);
+    }
+    return status;
+}
+
+opf_status opf_runner_bind_weights(opf_runner *runner) {
+    size_t n = runner->program->weights.count;
+    runner->weights = calloc(n + 1, sizeof *runner->weights);
+    runner->copies = calloc(n + 1, sizeof *runner->copies);
+    if (!runner->weights || !runner->copies) opf_out_of_memory();
+    return copy_where_needed(runner, true);
+}
+
+opf_status opf_runner_lend_weights(opf_runner *runner) { return copy_where_needed(runner, false); }
+
+void opf_runner_return_weights(opf_runner *runner) {
+    for (size_t i = 0; i < runner->program->weights.count; i++) {
+        const opf_weight *weight = &runner->program->weights.data[i];
+        if (weight->read_by_steps || !runner->copies[i]) continue;
+        free(runner->copies[i]);
+        runner->copies[i] = NULL;
+        runner->weights[i] = weight->tensor->data;
+    }
+}
