@@ -17,7 +17,12 @@
     X(matmul)                                                                                                          \
     X(conv)                                                                                                            \
     X(pool)                                                                                                            \
-    X(reshape)
+    X(reshape)                                                                                                         \
+    X(arrange)                                                                                                         \
+    X(slice)                                                                                                           \
+    X(pad)                                                                                                             \
+    X(gather)                                                                                                          \
+    X(generate)
 
 #define OPF_DECLARE_FAMILY(name)                                                                                       \
     extern const opf_op opf_ops_##name[];                                                                              \
