@@ -125,7 +125,7 @@ static bool leaves_group(const opf_composer *composer, const opf_value *value)
     if (value->is_output)
         return true;
     for (size_t u = 0; u < value->uses.count; u++) {
-        int user = opf_use_in(fuser->graph, &value->uses.data[u])->id;
+        int user = opf_node_within(value->uses.data[u].node, fuser->graph)->id;
         if (fuser->group_of[user] != composer->group->id && !fuser->folded[user])
             return true;
     }

@@ -36,7 +36,7 @@ static bool is_computed(const opf_fuser *fuser, const opf_node *node)
         if (value && value->is_output)
             return true;
         for (size_t u = 0; value && u < value->uses.count; u++)
-            if (!fuser->folded[opf_use_in(fuser->graph, &value->uses.data[u])->id])
+            if (!fuser->folded[opf_node_within(value->uses.data[u].node, fuser->graph)->id])
                 return true;
     }
     return false;

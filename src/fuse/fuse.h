@@ -78,6 +78,9 @@ typedef struct opf_fuse_options {
     void *kind_data;
 } opf_fuse_options;
 
+/* TVM's kind of a typed node: that of its operator's entry, refined by shapes. */
+opf_kind opf_node_kind(const opf_node *node);
+
 /* The graph must be typed. */
 opf_status opf_fuse(opf_fusion **out, opf_graph *graph, const opf_fuse_options *options);
 

@@ -35,11 +35,6 @@ void opf_policy_none(opf_fuser *fuser);
 void opf_policy_tvm(opf_fuser *fuser);
 void opf_policy_best(opf_fuser *fuser);
 
-/* TVM's kind of a typed node (kind.c). */
-opf_kind opf_node_kind(const opf_node *node);
-
-/* The node of `graph` that a use belongs to: the user itself, or the node that holds the sub-graph it stands in. */
-opf_node *opf_use_in(const opf_graph *graph, const opf_use *use);
 
 /* Orders fusion->groups so that each group comes behind those it reads from, else by last node; numbers them. A cycle is a
  * defect and reported as such. */

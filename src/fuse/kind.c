@@ -27,11 +27,3 @@ opf_kind opf_node_kind(const opf_node *node)
         return OPF_KIND_ELEMWISE;
     return op->kind;
 }
-
-opf_node *opf_use_in(const opf_graph *graph, const opf_use *use)
-{
-    opf_node *node = use->node;
-    while (node->graph != graph)
-        node = node->graph->parent;
-    return node;
-}

@@ -54,7 +54,7 @@ static void each_edge(opf_fuser *fuser, int group, void (*call)(void *data, int 
         const opf_node *node = from->nodes.data[i];
         for (int k = 0; k < node->n_outputs; k++)
             for (size_t u = 0; node->outputs[k] && u < node->outputs[k]->uses.count; u++) {
-                int user = opf_use_in(fuser->graph, &node->outputs[k]->uses.data[u])->id;
+                int user = opf_node_within(node->outputs[k]->uses.data[u].node, fuser->graph)->id;
                 if (fuser->group_of[user] != group && (!fuser->folded[user] || fuser->folded[node->id]))
                     call(data, fuser->group_of[user]);
             }

@@ -73,7 +73,7 @@ static opf_elements make_elements(opf_fuser *fuser)
         opf_node *node = fuser->graph->nodes.data[i];
         for (int k = 0; elements.of_node[i] >= 0 && k < node->n_outputs; k++) {
             for (size_t u = 0; node->outputs[k] && u < node->outputs[k]->uses.count; u++) {
-                int user = opf_use_in(fuser->graph, &node->outputs[k]->uses.data[u])->id;
+                int user = opf_node_within(node->outputs[k]->uses.data[u].node, fuser->graph)->id;
                 if (elements.of_node[user] >= 0)
                     OPF_PUSH(fuser->arena, &elements.edges, (opf_forward_edge){selectors[i][k], elements.of_node[user], fuser->kinds[user]});
             }

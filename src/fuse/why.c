@@ -19,7 +19,7 @@ static const char *users_of(const opf_fuser *fuser, const opf_node *node)
         const opf_value *value = node->outputs[k];
         for (size_t u = 0; value && u < value->uses.count; u++, count++)
             if (count < MOST_USERS_NAMED)
-                opf_text_printf(&text, "%s'%s'", count ? ", " : "", opf_use_in(fuser->graph, &value->uses.data[u])->name);
+                opf_text_printf(&text, "%s'%s'", count ? ", " : "", opf_node_within(value->uses.data[u].node, fuser->graph)->name);
     }
     if (count > MOST_USERS_NAMED)
         opf_text_printf(&text, " and %zu more", count - MOST_USERS_NAMED);
@@ -84,7 +84,7 @@ static int users(opf_fuser *fuser, const opf_value *value, opf_node **out)
 {
     int count = 0;
     for (size_t u = 0; u < value->uses.count; u++) {
-        opf_node *user = opf_use_in(fuser->graph, &value->uses.data[u]);
+        opf_node *user = opf_node_within(value->uses.data[u].node, fuser->graph);
         int at = count;
         while (at > 0 && out[at - 1]->id > user->id)
             at--;

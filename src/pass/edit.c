@@ -1,0 +1,44 @@
+/* What passes share: notes, removal, constants. */
+#include "pass/edit.h"
+
+#include <stdio.h>
+
+void opf_pass_note(const opf_node *node, const char *format, ...)
+{
+    char message[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    opf_diag_add(node->graph->module->diags, OPF_NOTE, "pass", opf_node_place(node), "%s", message);
+}
+
+void opf_pass_remove(opf_node *node, const char *why, const opf_node *into)
+{
+    opf_module *module = node->graph->module;
+    OPF_PUSH(module->arena, &module->removed, (opf_removed){node->name, why, into ? into->name : NULL});
+    opf_node_remove(node);
+}
+
+bool opf_value_has_single_use(const opf_value *value)
+{
+    return !value->is_output && value->uses.count == 1 && value->uses.data[0].node->graph == value->graph;
+}
+
+double *opf_constant_numbers(const opf_value *value, int64_t elements)
+{
+    if (!value || !value->constant || value->constant->elements != elements || !opf_dtype_is_float(value->constant->dtype))
+        return NULL;
+    double *numbers = OPF_ARRAY(value->graph->module->arena, double, elements);
+    for (int64_t i = 0; i < elements; i++)
+        numbers[i] = opf_tensor_get(value->constant, i);
+    return numbers;
+}
+
+opf_value *opf_constant_like(opf_graph *graph, opf_dtype dtype, int rank, const int64_t *dims, const double *numbers)
+{
+    opf_tensor *tensor = opf_tensor_zeros(graph->module->arena, dtype, rank, dims, NULL);
+    for (int64_t i = 0; i < tensor->elements; i++)
+        opf_dtype_store(dtype, (void *)tensor->data, (size_t)i, numbers[i]);
+    return opf_value_constant(graph, NULL, tensor);
+}

@@ -1,0 +1,23 @@
+/* What passes share. */
+#ifndef OPF_PASS_EDIT_H
+#define OPF_PASS_EDIT_H
+
+#include "pass/pass.h"
+
+opf_status opf_pass_dead(opf_graph *graph);
+opf_status opf_pass_fold_constants(opf_graph *graph);
+opf_status opf_pass_identity(opf_graph *graph);
+opf_status opf_pass_fold_batch_norm(opf_graph *graph);
+
+/* A note at a node: why a pass leaves it as it is. */
+void opf_pass_note(const opf_node *node, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Records that the node went out, into `into` (NULL: nowhere), and takes it out. Its results must be unused. */
+void opf_pass_remove(opf_node *node, const char *why, const opf_node *into);
+/* Is the value used by one node's input only, inside its own graph, and no output? */
+bool opf_value_has_single_use(const opf_value *value);
+/* The numbers of a constant of a floating type as doubles (arena); NULL where it is none or does not have `elements`. */
+double *opf_constant_numbers(const opf_value *value, int64_t elements);
+/* A typed constant of the given numbers, each rounded once, in the place and with the shape of `like`; a fresh name. */
+opf_value *opf_constant_like(opf_graph *graph, opf_dtype dtype, int rank, const int64_t *dims, const double *numbers);
+
+#endif

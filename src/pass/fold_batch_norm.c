@@ -1,0 +1,216 @@
+/* Batch normalisation with constant statistics behind Conv, ConvTranspose or Gemm:
+ *
+ *   scale * (W x + b - mean) / sqrt(var + eps) + bias  =  (s W) x + (s (b - mean) + bias),   s = scale / sqrt(var + eps)
+ *
+ * for each output channel. New weights and bias are computed in double and rounded once. */
+#include "pass/edit.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct opf_folding {
+    opf_node *producer, *norm;
+    const opf_tensor *weight;
+    int axis;                 /* of the weight, that runs over output channels (of a group, where there are groups) */
+    int64_t groups;           /* that the weight's axis 0 is cut into; 1 where axis 0 runs over all output channels itself */
+    int64_t channels;
+    double *factor, *shift;   /* per output channel: s, and what is added behind it (bias - s * mean) */
+} opf_folding;
+
+/* The weight's axis of output channels, per operator. */
+static bool find_axis(opf_folding *folding)
+{
+    const opf_node *node = folding->producer;
+    folding->groups = 1;
+    if (node->domain[0])
+        return false;
+    if (strcmp(node->op, "Conv") == 0) {
+        folding->axis = 0;
+    } else if (strcmp(node->op, "Gemm") == 0) {
+        folding->axis = opf_node_int(node, "transB", 0) ? 0 : 1;
+    } else if (strcmp(node->op, "ConvTranspose") == 0) {
+        folding->axis = 1;
+        folding->groups = opf_node_int(node, "group", 1);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static bool all_finite(const double *numbers, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (!isfinite(numbers[i]))
+            return false;
+    return true;
+}
+
+/* Reads the weight; NULL, or why it cannot be changed. */
+static const char *read_weight(opf_folding *folding)
+{
+    const opf_value *value = folding->producer->inputs[1];
+    const opf_tensor *weight = folding->weight = value ? value->constant : NULL;
+    if (!weight)
+        return "the weight is not constant";
+    if (!opf_dtype_is_float(weight->dtype) || weight->elements == 0 || weight->rank < 2)
+        return "the weight is no tensor of floating numbers";
+    if (folding->groups < 1 || weight->dims[0] % folding->groups != 0)
+        return "the groups do not divide the channels";
+    folding->channels = weight->dims[folding->axis] * folding->groups;
+    return NULL;
+}
+
+/* scale, bias, mean, variance → factor and shift. */
+static const char *read_statistics(opf_folding *folding)
+{
+    const opf_node *norm = folding->norm;
+    double *read[4];
+    for (int k = 0; k < 4; k++) {
+        read[k] = k + 1 < norm->n_inputs ? opf_constant_numbers(norm->inputs[k + 1], folding->channels) : NULL;
+        if (!read[k])
+            return "its scale, bias, mean and variance are not all constants with one number a channel";
+    }
+    double epsilon = opf_node_float(norm, "epsilon", (double)1e-5f);
+    folding->factor = read[0];
+    folding->shift = read[1];
+    for (int64_t c = 0; c < folding->channels; c++) {
+        folding->factor[c] /= sqrt(read[3][c] + epsilon);
+        folding->shift[c] -= folding->factor[c] * read[2][c];
+    }
+    if (!all_finite(folding->factor, folding->channels) || !all_finite(folding->shift, folding->channels))
+        return "a scale, mean or variance is not finite, or a variance is negative";
+    return NULL;
+}
+
+static int64_t channel_of(const opf_folding *folding, int64_t element)
+{
+    const opf_tensor *weight = folding->weight;
+    int64_t stride = 1, row = weight->elements / weight->dims[0];
+    for (int axis = folding->axis + 1; axis < weight->rank; axis++)
+        stride *= weight->dims[axis];
+    int64_t within = element / stride % weight->dims[folding->axis];
+    if (folding->groups == 1)
+        return within;
+    return element / row / (weight->dims[0] / folding->groups) * weight->dims[folding->axis] + within;
+}
+
+/* NULL where a number does not fit the type. */
+static opf_value *new_constant(const opf_folding *folding, int rank, const int64_t *dims, int64_t count, const double *numbers)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (!isfinite(opf_dtype_round(folding->weight->dtype, numbers[i])))
+            return NULL;
+    return opf_constant_like(folding->producer->graph, folding->weight->dtype, rank, dims, numbers);
+}
+
+static opf_value *new_weight(const opf_folding *folding)
+{
+    const opf_tensor *weight = folding->weight;
+    double *numbers = OPF_ARRAY(folding->producer->graph->module->arena, double, weight->elements);
+    for (int64_t i = 0; i < weight->elements; i++)
+        numbers[i] = folding->factor[channel_of(folding, i)] * opf_tensor_get(weight, i);
+    return new_constant(folding, weight->rank, weight->dims, weight->elements, numbers);
+}
+
+/* The producer's bias, one number a channel (Gemm may give one for all, and weighs it); NULL where it is of another form. */
+static double *old_bias(const opf_folding *folding)
+{
+    const opf_node *node = folding->producer;
+    opf_arena *arena = node->graph->module->arena;
+    const opf_value *value = node->n_inputs > 2 ? node->inputs[2] : NULL;
+    double *bias = OPF_ARRAY(arena, double, folding->channels);
+    if (!value)
+        return bias;
+    const opf_tensor *tensor = value->constant;
+    bool gemm = strcmp(node->op, "Gemm") == 0;
+    bool single = gemm && tensor && tensor->elements == 1;
+    bool row = tensor && tensor->elements == folding->channels && tensor->rank > 0 && tensor->dims[tensor->rank - 1] == folding->channels;
+    if (!single && !row)
+        return NULL;
+    double beta = gemm ? opf_node_float(node, "beta", 1) : 1;
+    for (int64_t c = 0; c < folding->channels; c++)
+        bias[c] = beta * opf_tensor_get(tensor, single ? 0 : c);
+    return bias;
+}
+
+static opf_value *new_bias(const opf_folding *folding)
+{
+    double *bias = old_bias(folding);
+    if (!bias)
+        return NULL;
+    for (int64_t c = 0; c < folding->channels; c++)
+        bias[c] = folding->factor[c] * bias[c] + folding->shift[c];
+    return new_constant(folding, 1, &folding->channels, folding->channels, bias);
+}
+
+static void grow_inputs(opf_node *node, int count)
+{
+    if (node->n_inputs >= count)
+        return;
+    opf_value **inputs = OPF_ARRAY(node->graph->module->arena, opf_value *, count);
+    memcpy(inputs, node->inputs, (size_t)node->n_inputs * sizeof *inputs);
+    node->inputs = inputs;
+    node->n_inputs = count;
+}
+
+static const char *fold(opf_folding *folding)
+{
+    opf_node *producer = folding->producer, *norm = folding->norm;
+    opf_value *weight = new_weight(folding), *bias = new_bias(folding);
+    if (!weight || !bias)
+        return "the new weights or the new bias do not fit their type, or the old bias is not one constant a channel";
+    grow_inputs(producer, 3);
+    opf_node_set_input(producer, 1, weight);
+    opf_node_set_input(producer, 2, bias);
+    if (opf_node_attr(producer, "beta"))
+        opf_node_attr_add(producer, "beta", OPF_ATTR_FLOAT, 1, &(float){1});
+    if (producer->n_origins == 0)
+        opf_node_origins_add(producer, producer);
+    opf_node_origins_add(producer, norm);
+    opf_value_replace(norm->outputs[0], producer->outputs[0]);
+    opf_pass_remove(norm, "its statistics are constants: folded into the weights and the bias in front of it", producer);
+    return NULL;
+}
+
+static const char *outputs_problem(const opf_node *norm)
+{
+    bool training = norm->opset < 7 ? !opf_node_int(norm, "is_test", 0) : opf_node_int(norm, "training_mode", 0) != 0;
+    if (training)
+        return "it is in training mode";
+    for (int k = 1; k < norm->n_outputs; k++)
+        if (norm->outputs[k] && (norm->outputs[k]->uses.count > 0 || norm->outputs[k]->is_output))
+            return "its statistics are results of the model";
+    return NULL;
+}
+
+/* NULL where the node is folded, else why it is not. */
+static const char *visit(opf_node *norm)
+{
+    opf_value *input = norm->n_inputs > 0 ? norm->inputs[0] : NULL;
+    opf_folding folding = {.norm = norm, .producer = input ? input->producer : NULL};
+    if (!folding.producer || folding.producer->n_inputs < 2 || !find_axis(&folding))
+        return "its input is not the result of Conv, ConvTranspose or Gemm";
+    if (!opf_value_has_single_use(input))
+        return "the unnormalised result is used elsewhere too";
+    const char *problem = outputs_problem(norm);
+    if (!problem)
+        problem = read_weight(&folding);
+    if (!problem)
+        problem = read_statistics(&folding);
+    return problem ? problem : fold(&folding);
+}
+
+opf_status opf_pass_fold_batch_norm(opf_graph *graph)
+{
+    for (size_t i = 0; i < graph->nodes.count;) {
+        opf_node *node = graph->nodes.data[i];
+        if (strcmp(node->op, "BatchNormalization") == 0 && !node->domain[0]) {
+            const char *problem = visit(node);
+            if (problem)
+                opf_pass_note(node, "not folded: %s", problem);
+        }
+        i += node->graph != NULL;
+    }
+    opf_graph_renumber(graph);
+    return OPF_OK;
+}

@@ -1,0 +1,49 @@
+/* The table of passes and the walk over graphs. */
+#include "pass/edit.h"
+
+static const opf_pass passes[] = {
+    {"dead", "takes out nodes whose results nobody uses", OPF_PASS_ALL, opf_pass_dead},
+    {"identity", "takes out nodes that hand on their input unchanged", OPF_PASS_BEST, opf_pass_identity},
+    {"fold-constants", "computes nodes whose inputs are constants", OPF_PASS_BEST, opf_pass_fold_constants},
+    {"fold-batch-norm", "moves batch normalisation into the weights in front of it", OPF_PASS_BEST, opf_pass_fold_batch_norm},
+};
+
+size_t opf_pass_count(void) { return OPF_COUNT(passes); }
+const opf_pass *opf_pass_at(size_t index) { return &passes[index]; }
+
+/* Sub-graphs first: what a graph captures is then in its final form when its own turn comes. */
+static opf_status run_inside(const opf_pass *pass, opf_graph *graph)
+{
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const opf_node *node = graph->nodes.data[i];
+        for (int a = 0; a < node->n_attrs; a++) {
+            const opf_attr *attr = &node->attrs[a];
+            if (attr->kind != OPF_ATTR_GRAPH && attr->kind != OPF_ATTR_GRAPHS)
+                continue;
+            for (size_t k = 0; k < attr->count; k++) {
+                opf_status status = run_inside(pass, attr->graphs[k]);
+                if (status != OPF_OK)
+                    return status;
+            }
+        }
+    }
+    return pass->run(graph);
+}
+
+opf_status opf_pass_run(const opf_pass *pass, opf_module *module)
+{
+    opf_status status = run_inside(pass, module->graph);
+    return status == OPF_OK ? opf_graph_check(module->graph, pass->name) : status;
+}
+
+opf_status opf_passes_run(opf_module *module, unsigned policy)
+{
+    for (size_t i = 0; i < OPF_COUNT(passes); i++) {
+        if (!(passes[i].policies & 1u << policy))
+            continue;
+        opf_status status = opf_pass_run(&passes[i], module);
+        if (status != OPF_OK)
+            return status;
+    }
+    return OPF_OK;
+}
