@@ -2,8 +2,7 @@
 #include "ops/build.h"
 #include "ops/content.h"
 
-int opf_call_content(opf_call *call, int input, const opf_expr *const **out)
-{
+int opf_call_content(opf_call *call, int input, const opf_expr *const **out) {
     opf_value *value = opf_call_input(call, input);
     *out = NULL;
     if (!value) return -1;
@@ -21,8 +20,7 @@ int opf_call_content(opf_call *call, int input, const opf_expr *const **out)
     return (int)value->content_count;
 }
 
-int opf_call_ints(opf_call *call, int input, const int64_t **out)
-{
+int opf_call_ints(opf_call *call, int input, const int64_t **out) {
     const opf_expr *const *content;
     int count = opf_call_content(call, input, &content);
     *out = NULL;
@@ -38,8 +36,7 @@ int opf_call_ints(opf_call *call, int input, const int64_t **out)
     return count;
 }
 
-int opf_call_axis(opf_call *call, int64_t axis, int rank)
-{
+int opf_call_axis(opf_call *call, int64_t axis, int rank) {
     if (axis < -(int64_t)rank || axis >= rank) {
         opf_call_error(call, "shape", "axis %lld is outside a tensor of rank %d", (long long)axis, rank);
         return 0;
@@ -47,8 +44,7 @@ int opf_call_axis(opf_call *call, int64_t axis, int rank)
     return (int)(axis < 0 ? axis + rank : axis);
 }
 
-int opf_call_axes(opf_call *call, const char *name, int input, int rank, int *axes)
-{
+int opf_call_axes(opf_call *call, const char *name, int input, int rank, int *axes) {
     const int64_t *given = NULL;
     int count = name ? opf_node_ints(call->node, name, &given) : -1;
     if (count < 0 && input >= 0 && opf_call_input(call, input)) {
@@ -69,8 +65,7 @@ int opf_call_axes(opf_call *call, const char *name, int input, int rank, int *ax
     return call->failed ? 0 : count;
 }
 
-static const char *dim_text(opf_call *call, opf_dim dim)
-{
+static const char *dim_text(opf_call *call, opf_dim dim) {
     opf_text text = {0};
     opf_expr_print(dim, NULL, &text);
     const char *copy = opf_arena_string(call->arena, opf_text_string(&text));
@@ -78,8 +73,7 @@ static const char *dim_text(opf_call *call, opf_dim dim)
     return copy;
 }
 
-opf_dim opf_call_same(opf_call *call, opf_dim a, opf_dim b, const char *what)
-{
+opf_dim opf_call_same(opf_call *call, opf_dim a, opf_dim b, const char *what) {
     if (a == b || opf_expr_prove_eq(call->pool, a, b)) return a;
     if (opf_is_int(opf_sub(call->pool, a, b), NULL)) { /* two numbers, or N and N + 1 */
         opf_call_error(call, "shape", "%s: %s and %s differ", what, dim_text(call, a), dim_text(call, b));
@@ -90,16 +84,14 @@ opf_dim opf_call_same(opf_call *call, opf_dim a, opf_dim b, const char *what)
     return opf_is_int(b, NULL) ? b : a;
 }
 
-static const char *shape_text(opf_call *call, int rank, const opf_dim *dims)
-{
+static const char *shape_text(opf_call *call, int rank, const opf_dim *dims) {
     const char *text = "";
     for (int k = 0; k < rank; k++) text = opf_arena_printf(call->arena, "%s%s%s", text, k ? "," : "", dim_text(call, dims[k]));
     return text;
 }
 
 /* Widens the extents found so far, out[0 … rank-1], by one more operand. */
-static void broadcast_value(opf_call *call, const opf_value *value, int rank, opf_dim *out)
-{
+static void broadcast_value(opf_call *call, const opf_value *value, int rank, opf_dim *out) {
     int skip = rank - value->rank;
     for (int k = 0; k < value->rank; k++) {
         opf_dim known = out[skip + k], dim = value->dims[k];
@@ -114,8 +106,7 @@ static void broadcast_value(opf_call *call, const opf_value *value, int rank, op
     }
 }
 
-int opf_call_broadcast(opf_call *call, int n, opf_value *const *values, opf_dim *out)
-{
+int opf_call_broadcast(opf_call *call, int n, opf_value *const *values, opf_dim *out) {
     int rank = 0;
     for (int k = 0; k < n; k++)
         if (values[k] && values[k]->rank > rank) rank = values[k]->rank;
@@ -125,8 +116,7 @@ int opf_call_broadcast(opf_call *call, int n, opf_value *const *values, opf_dim 
     return rank;
 }
 
-const opf_expr *opf_call_load_broadcast(opf_call *call, int tensor, int rank, const opf_dim *out)
-{
+const opf_expr *opf_call_load_broadcast(opf_call *call, int tensor, int rank, const opf_dim *out) {
     const opf_expr *indices[OPF_MAX_RANK];
     int own = opf_call_rank(call, tensor), skip = rank - own;
     for (int k = 0; k < own; k++) {

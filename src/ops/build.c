@@ -1,37 +1,31 @@
 /* Parts of a build function: tensors by number, loads, stages, results. */
 #include "ops/build.h"
 
-static const opf_stage *stage_of(const opf_call *call, int tensor)
-{
+static const opf_stage *stage_of(const opf_call *call, int tensor) {
     size_t inputs = call->stages.inputs.count;
     return (size_t)tensor < inputs ? NULL : call->stages.list.data[(size_t)tensor - inputs];
 }
 
-opf_dim opf_call_dim(const opf_call *call, int tensor, int axis)
-{
+opf_dim opf_call_dim(const opf_call *call, int tensor, int axis) {
     const opf_stage *stage = stage_of(call, tensor);
     return stage ? stage->extents[axis] : call->stages.inputs.data[tensor]->dims[axis];
 }
 
-int opf_call_rank(const opf_call *call, int tensor)
-{
+int opf_call_rank(const opf_call *call, int tensor) {
     const opf_stage *stage = stage_of(call, tensor);
     return stage ? stage->n_axes : call->stages.inputs.data[tensor]->rank;
 }
 
-opf_dtype opf_call_dtype(const opf_call *call, int tensor)
-{
+opf_dtype opf_call_dtype(const opf_call *call, int tensor) {
     const opf_stage *stage = stage_of(call, tensor);
     return stage ? stage->dtype : call->stages.inputs.data[tensor]->dtype;
 }
 
-const opf_expr *opf_call_load(opf_call *call, int tensor, const opf_expr *const *indices)
-{
+const opf_expr *opf_call_load(opf_call *call, int tensor, const opf_expr *const *indices) {
     return opf_load(call->pool, opf_call_dtype(call, tensor), tensor, opf_call_rank(call, tensor), indices);
 }
 
-const opf_expr *opf_call_load_same(opf_call *call, int tensor)
-{
+const opf_expr *opf_call_load_same(opf_call *call, int tensor) {
     const opf_expr *indices[OPF_MAX_RANK];
     int rank = opf_call_rank(call, tensor);
     for (int k = 0; k < rank; k++) indices[k] = opf_var(call->pool, k);
@@ -39,8 +33,7 @@ const opf_expr *opf_call_load_same(opf_call *call, int tensor)
 }
 
 int opf_call_stage(opf_call *call, const char *role, int n_axes, int n_reduce, const opf_dim *extents, const char *const *axis_names,
-                   opf_combiner combiner, opf_dtype dtype, opf_dtype accumulator, const opf_expr *body, const opf_expr *second)
-{
+                   opf_combiner combiner, opf_dtype dtype, opf_dtype accumulator, const opf_expr *body, const opf_expr *second) {
     opf_stage *stage = OPF_NEW(call->arena, opf_stage);
     size_t count = (size_t)(n_axes + n_reduce);
     *stage = (opf_stage){
@@ -54,23 +47,19 @@ int opf_call_stage(opf_call *call, const char *role, int n_axes, int n_reduce, c
     return (int)(call->stages.inputs.count + call->stages.list.count) - 1;
 }
 
-int opf_call_map(opf_call *call, const char *role, int n_axes, const opf_dim *extents, const opf_expr *body)
-{
+int opf_call_map(opf_call *call, const char *role, int n_axes, const opf_dim *extents, const opf_expr *body) {
     return opf_call_stage(call, role, n_axes, 0, extents, NULL, OPF_COMBINE_NONE, (opf_dtype)body->dtype, (opf_dtype)body->dtype, body, NULL);
 }
 
-void opf_call_note(opf_call *call, int tensor, const char *note)
-{
+void opf_call_note(opf_call *call, int tensor, const char *note) {
     call->stages.list.data[(size_t)tensor - call->stages.inputs.count]->note = note;
 }
 
-void opf_call_result(opf_call *call, int output, int tensor)
-{
+void opf_call_result(opf_call *call, int output, int tensor) {
     if (output < call->node->n_outputs && call->node->outputs[output]) call->results[output] = tensor - (int)call->stages.inputs.count;
 }
 
-opf_dtype opf_call_accumulator(opf_dtype dtype)
-{
+opf_dtype opf_call_accumulator(opf_dtype dtype) {
     switch (opf_call_compute(dtype)) {
     case OPF_INT8: case OPF_INT16: case OPF_INT4: case OPF_INT2: return OPF_INT32;
     case OPF_UINT8: case OPF_UINT16: case OPF_UINT4: case OPF_UINT2: return OPF_UINT32;
@@ -79,8 +68,7 @@ opf_dtype opf_call_accumulator(opf_dtype dtype)
     }
 }
 
-opf_dtype opf_call_compute(opf_dtype dtype)
-{
+opf_dtype opf_call_compute(opf_dtype dtype) {
     bool narrow = opf_dtype_is_float(dtype) && dtype != OPF_FLOAT32 && dtype != OPF_FLOAT64;
     return narrow ? OPF_FLOAT32 : dtype;
 }
@@ -92,8 +80,7 @@ typedef struct segment { int in, in_end, out, out_end; } segment;
 
 /* The shortest segment from (in, out) on: axes are added to the side with the smaller product until both are equal. Where
  * products of symbols cannot be ordered, all axes that are left form the segment. */
-static segment next_segment(opf_call *call, int tensor, int in, int rank, const opf_dim *extents, int out)
-{
+static segment next_segment(opf_call *call, int tensor, int in, int rank, const opf_dim *extents, int out) {
     int in_rank = opf_call_rank(call, tensor);
     opf_pool *pool = call->pool;
     if (in == in_rank || out == rank) return (segment){in, in_rank, out, rank};
@@ -110,8 +97,7 @@ static segment next_segment(opf_call *call, int tensor, int in, int rank, const 
 }
 
 /* Indices of the input's axes of one segment, from the variables of the result's axes. */
-static void segment_indices(opf_call *call, int tensor, segment s, const opf_dim *extents, opf_domain domain, const opf_expr **indices)
-{
+static void segment_indices(opf_call *call, int tensor, segment s, const opf_dim *extents, opf_domain domain, const opf_expr **indices) {
     opf_pool *pool = call->pool;
     if (s.in_end - s.in == 1 && s.out_end - s.out == 1) {
         indices[s.in] = opf_var(pool, s.out);
@@ -129,8 +115,7 @@ static void segment_indices(opf_call *call, int tensor, segment s, const opf_dim
     }
 }
 
-const opf_expr *opf_call_load_reshaped(opf_call *call, int tensor, int rank, const opf_dim *extents)
-{
+const opf_expr *opf_call_load_reshaped(opf_call *call, int tensor, int rank, const opf_dim *extents) {
     const opf_expr *indices[OPF_MAX_RANK];
     int in_rank = opf_call_rank(call, tensor);
     opf_domain domain = {rank, extents};
@@ -143,8 +128,7 @@ const opf_expr *opf_call_load_reshaped(opf_call *call, int tensor, int rank, con
     return opf_call_load(call, tensor, indices);
 }
 
-opf_status opf_call_reshape(opf_call *call, int rank, const opf_dim *extents)
-{
+opf_status opf_call_reshape(opf_call *call, int rank, const opf_dim *extents) {
     if (call->failed) return OPF_ERROR_INPUT;
     opf_call_result(call, 0, opf_call_map(call, NULL, rank, extents, opf_call_load_reshaped(call, 0, rank, extents)));
     return OPF_OK;

@@ -5,8 +5,7 @@
 #include "ops/build.h"
 #include "ops/scalar.h"
 
-opf_status opf_call_error(opf_call *call, const char *code, const char *format, ...)
-{
+opf_status opf_call_error(opf_call *call, const char *code, const char *format, ...) {
     call->failed = true;
     if (!call->quiet) {
         char message[512];
@@ -19,8 +18,7 @@ opf_status opf_call_error(opf_call *call, const char *code, const char *format, 
     return strcmp(code, "unsupported") == 0 ? OPF_ERROR_UNSUPPORTED : OPF_ERROR_INPUT;
 }
 
-void opf_call_hint(opf_call *call, const char *format, ...)
-{
+void opf_call_hint(opf_call *call, const char *format, ...) {
     if (call->quiet || !call->diag) return;
     char hint[512];
     va_list arguments;
@@ -30,15 +28,13 @@ void opf_call_hint(opf_call *call, const char *format, ...)
     opf_diag_hint(call->module->diags, call->diag, "%s", hint);
 }
 
-bool opf_call_wants(const opf_call *call, int output)
-{
+bool opf_call_wants(const opf_call *call, int output) {
     if (output >= call->node->n_outputs) return false;
     const opf_value *value = call->node->outputs[output];
     return value && (value->uses.count > 0 || value->is_output);
 }
 
-static opf_status report_unsupported(opf_call *call)
-{
+static opf_status report_unsupported(opf_call *call) {
     const opf_node *node = call->node;
     const char *separator = node->domain[0] ? "::" : "";
     opf_status status = opf_call_error(call, "unsupported", "operator %s%s%s of opset %d is not supported", node->domain, separator, node->op, node->opset);
@@ -48,8 +44,7 @@ static opf_status report_unsupported(opf_call *call)
     return status;
 }
 
-static opf_status check_arity(opf_call *call)
-{
+static opf_status check_arity(opf_call *call) {
     const opf_node *node = call->node;
     const opf_op *op = call->op;
     if (op->max_inputs >= 0 && node->n_inputs > op->max_inputs)
@@ -61,8 +56,7 @@ static opf_status check_arity(opf_call *call)
     return OPF_OK;
 }
 
-static opf_status check_inputs(opf_call *call)
-{
+static opf_status check_inputs(opf_call *call) {
     for (int k = 0; k < call->node->n_inputs; k++) {
         const opf_value *value = call->node->inputs[k];
         if (!value) continue;
@@ -72,8 +66,7 @@ static opf_status check_inputs(opf_call *call)
     return OPF_OK;
 }
 
-static opf_status check_results(opf_call *call)
-{
+static opf_status check_results(opf_call *call) {
     const opf_node *node = call->node;
     for (int k = 0; k < node->n_outputs; k++) {
         if (opf_call_wants(call, k) && call->results[k] < 0)
@@ -89,8 +82,7 @@ static opf_status check_results(opf_call *call)
     return OPF_OK;
 }
 
-opf_call *opf_call_new(opf_node *node, bool quiet)
-{
+opf_call *opf_call_new(opf_node *node, bool quiet) {
     opf_module *module = node->graph->module;
     opf_call *call = OPF_NEW(module->arena, opf_call);
     *call = (opf_call){.node = node, .module = module, .pool = module->pool, .arena = module->arena, .quiet = quiet};
@@ -101,8 +93,7 @@ opf_call *opf_call_new(opf_node *node, bool quiet)
     return call;
 }
 
-opf_status opf_call_run(opf_call *call)
-{
+opf_status opf_call_run(opf_call *call) {
     if (!call->op) return report_unsupported(call);
     opf_status status = check_arity(call);
     if (status == OPF_OK) status = check_inputs(call);
@@ -115,8 +106,7 @@ opf_status opf_call_run(opf_call *call)
     return check_results(call);
 }
 
-opf_status opf_op_stages(opf_call **out, opf_node *node)
-{
+opf_status opf_op_stages(opf_call **out, opf_node *node) {
     *out = NULL;
     opf_call *call = opf_call_new(node, false);
     opf_status status = opf_call_run(call);

@@ -4,15 +4,13 @@
 #include "base/checked.h"
 #include "ops/build.h"
 
-static bool has_content_type(opf_dtype dtype)
-{
+static bool has_content_type(opf_dtype dtype) {
     return dtype == OPF_BOOL || opf_dtype_is_integer(dtype) || dtype == OPF_FLOAT32 || dtype == OPF_FLOAT64 || dtype == OPF_FLOAT16 || dtype == OPF_BFLOAT16;
 }
 
 /* ---- values ---- */
 
-const opf_expr *opf_value_element(const opf_value *value, int64_t index)
-{
+const opf_expr *opf_value_element(const opf_value *value, int64_t index) {
     if (value->content) return index >= 0 && index < value->content_count ? value->content[index] : NULL;
     const opf_tensor *tensor = value->constant;
     if (!tensor || index < 0 || index >= tensor->elements || !has_content_type(tensor->dtype)) return NULL;
@@ -21,8 +19,7 @@ const opf_expr *opf_value_element(const opf_value *value, int64_t index)
     return opf_int_of(pool, tensor->dtype, opf_tensor_get_int(tensor, index));
 }
 
-const opf_expr *const *opf_value_content(opf_value *value)
-{
+const opf_expr *const *opf_value_content(opf_value *value) {
     const opf_tensor *tensor = value->constant;
     if (value->content || !tensor || tensor->elements > OPF_CONTENT_ELEMENTS || !has_content_type(tensor->dtype)) return value->content;
     const opf_expr **content = OPF_ARRAY(value->graph->module->arena, const opf_expr *, tensor->elements + 1);
@@ -48,8 +45,7 @@ typedef struct evaluation {
 static const opf_expr *stage_element(evaluation *evaluation, size_t stage, int64_t index);
 
 /* Product of constant extents; -1 where one is no constant or the product is too large. */
-static int64_t constant_size(int count, const opf_dim *extents, int64_t limit)
-{
+static int64_t constant_size(int count, const opf_dim *extents, int64_t limit) {
     int64_t size = 1;
     for (int k = 0; k < count; k++) {
         int64_t extent;
@@ -59,8 +55,7 @@ static int64_t constant_size(int count, const opf_dim *extents, int64_t limit)
 }
 
 /* Row-major position of a load; -1 where an index or extent is no constant, or the index is out of range. */
-static int64_t load_position(const opf_call *call, const opf_expr *load)
-{
+static int64_t load_position(const opf_call *call, const opf_expr *load) {
     int64_t position = 0;
     for (int k = 0; k < load->n_args; k++) {
         int64_t extent, index;
@@ -70,8 +65,7 @@ static int64_t load_position(const opf_call *call, const opf_expr *load)
     return position;
 }
 
-static const opf_expr *replace_load(opf_pool *pool, const opf_expr *leaf, void *data)
-{
+static const opf_expr *replace_load(opf_pool *pool, const opf_expr *leaf, void *data) {
     (void)pool;
     evaluation *evaluation = data;
     if (leaf->kind != OPF_EXPR_LOAD) return NULL;
@@ -84,8 +78,7 @@ static const opf_expr *replace_load(opf_pool *pool, const opf_expr *leaf, void *
 
 /* `body` at constant positions of all axes; NULL where it reads what is unknown. A load on the side of a select that is
  * not taken does no harm. */
-static const opf_expr *body_at(evaluation *evaluation, const opf_expr *body, int count, const opf_expr *const *position)
-{
+static const opf_expr *body_at(evaluation *evaluation, const opf_expr *body, int count, const opf_expr *const *position) {
     if (++evaluation->terms > OPF_CONTENT_TERMS) return NULL;
     opf_pool *pool = evaluation->call->pool;
     const opf_expr *bound = opf_expr_bind(pool, body, count, position);
@@ -94,8 +87,7 @@ static const opf_expr *body_at(evaluation *evaluation, const opf_expr *body, int
 }
 
 /* Sets position[first … first+count-1] to the point number `index` of the extents, in row-major order. */
-static void set_position(opf_pool *pool, int first, int count, const opf_dim *extents, int64_t index, const opf_expr **position)
-{
+static void set_position(opf_pool *pool, int first, int count, const opf_dim *extents, int64_t index, const opf_expr **position) {
     for (int k = first + count - 1; k >= first; k--) {
         int64_t extent = 1;
         opf_is_int(extents[k], &extent);
@@ -104,8 +96,7 @@ static void set_position(opf_pool *pool, int first, int count, const opf_dim *ex
     }
 }
 
-static const opf_expr *empty_reduction(opf_pool *pool, const opf_stage *stage)
-{
+static const opf_expr *empty_reduction(opf_pool *pool, const opf_stage *stage) {
     switch (stage->combiner) {
     case OPF_COMBINE_SUM: case OPF_COMBINE_OR: return opf_number(pool, stage->accumulator, 0);
     case OPF_COMBINE_PROD: case OPF_COMBINE_AND: return opf_number(pool, stage->accumulator, 1);
@@ -116,8 +107,7 @@ static const opf_expr *empty_reduction(opf_pool *pool, const opf_stage *stage)
 /* A running reduction: the value so far and, for pairs, the index that it stands at. */
 typedef struct running { const opf_expr *value, *index; } running;
 
-static running combine_pair(opf_pool *pool, opf_combiner combiner, running so_far, running next)
-{
+static running combine_pair(opf_pool *pool, opf_combiner combiner, running so_far, running next) {
     static const opf_scalar_op better[OPF_COMBINE_COUNT] = {
         [OPF_COMBINE_ARGMIN] = OPF_OP_LT, [OPF_COMBINE_ARGMIN_LAST] = OPF_OP_LE,
         [OPF_COMBINE_ARGMAX] = OPF_OP_GT, [OPF_COMBINE_ARGMAX_LAST] = OPF_OP_GE,
@@ -126,8 +116,7 @@ static running combine_pair(opf_pool *pool, opf_combiner combiner, running so_fa
     return (running){opf_select(pool, wins, next.value, so_far.value), opf_select(pool, wins, next.index, so_far.index)};
 }
 
-static running combine(opf_pool *pool, opf_combiner combiner, running so_far, running next)
-{
+static running combine(opf_pool *pool, opf_combiner combiner, running so_far, running next) {
     static const opf_scalar_op plain[OPF_COMBINE_COUNT] = {
         [OPF_COMBINE_SUM] = OPF_OP_ADD, [OPF_COMBINE_PROD] = OPF_OP_MUL, [OPF_COMBINE_MIN] = OPF_OP_MIN,
         [OPF_COMBINE_MAX] = OPF_OP_MAX, [OPF_COMBINE_AND] = OPF_OP_AND, [OPF_COMBINE_OR] = OPF_OP_OR,
@@ -137,8 +126,7 @@ static running combine(opf_pool *pool, opf_combiner combiner, running so_far, ru
     return (running){opf_binary(pool, plain[combiner], so_far.value, next.value), NULL};
 }
 
-static const opf_expr *reduce_stage(evaluation *evaluation, const opf_stage *stage, const opf_expr **position)
-{
+static const opf_expr *reduce_stage(evaluation *evaluation, const opf_stage *stage, const opf_expr **position) {
     opf_pool *pool = evaluation->call->pool;
     int count = stage->n_axes + stage->n_reduce;
     int64_t terms = constant_size(stage->n_reduce, stage->extents + stage->n_axes, OPF_CONTENT_TERMS);
@@ -155,8 +143,7 @@ static const opf_expr *reduce_stage(evaluation *evaluation, const opf_stage *sta
     return value->dtype == stage->dtype ? value : opf_cast(pool, stage->dtype, value);
 }
 
-static const opf_expr *stage_element(evaluation *evaluation, size_t index, int64_t element)
-{
+static const opf_expr *stage_element(evaluation *evaluation, size_t index, int64_t element) {
     const opf_stage *stage = evaluation->call->stages.list.data[index];
     stage_content *content = &evaluation->stages[index];
     if (!content->known) {
@@ -173,8 +160,7 @@ static const opf_expr *stage_element(evaluation *evaluation, size_t index, int64
     return value;
 }
 
-static void evaluate_result(evaluation *evaluation, size_t stage, opf_value *value)
-{
+static void evaluate_result(evaluation *evaluation, size_t stage, opf_value *value) {
     int64_t elements = constant_size(value->rank, value->dims, OPF_CONTENT_ELEMENTS);
     if (elements < 0 || !has_content_type(value->dtype)) return;
     const opf_expr **content = OPF_ARRAY(evaluation->call->arena, const opf_expr *, elements + 1);
@@ -184,8 +170,7 @@ static void evaluate_result(evaluation *evaluation, size_t stage, opf_value *val
     value->content_count = elements;
 }
 
-void opf_call_content_results(opf_call *call)
-{
+void opf_call_content_results(opf_call *call) {
     if (call->op->flags & OPF_OP_STATEFUL) return;
     evaluation evaluation = {.call = call, .stages = OPF_ARRAY(call->arena, stage_content, call->stages.list.count + 1)};
     for (int k = 0; k < call->node->n_outputs; k++)

@@ -1,8 +1,7 @@
 /* Pattern kinds, derived from what the stages read (docs/design.md, section 2). */
 #include "ops/op.h"
 
-const char *opf_kind_name(opf_kind kind)
-{
+const char *opf_kind_name(opf_kind kind) {
     switch (kind) {
     case OPF_KIND_ELEMWISE: return "elemwise";
     case OPF_KIND_BROADCAST: return "broadcast";
@@ -15,21 +14,18 @@ const char *opf_kind_name(opf_kind kind)
     return "unknown";
 }
 
-static bool is_unit(const opf_stage *stage, int axis)
-{
+static bool is_unit(const opf_stage *stage, int axis) {
     return opf_is_value(stage->extents[axis], 1);
 }
 
 /* The variable that an index is, -1 where it is another expression. */
-static int plain_variable(const opf_expr *index)
-{
+static int plain_variable(const opf_expr *index) {
     return index->kind == OPF_EXPR_VAR ? index->index : -1;
 }
 
 /* How one load walks, against the stage's plain axes: its indices, those over axes of one element skipped, are all of the
  * axes in order (elemwise), some of them in order (broadcast), or something else (injective). */
-static opf_kind load_kind(const opf_stage *stage, const opf_expr *load)
-{
+static opf_kind load_kind(const opf_stage *stage, const opf_expr *load) {
     int last = -1, met = 0, axes = 0;
     for (int k = 0; k < stage->n_axes; k++) axes += !is_unit(stage, k);
     for (int k = 0; k < load->n_args; k++) {
@@ -42,8 +38,7 @@ static opf_kind load_kind(const opf_stage *stage, const opf_expr *load)
     return met == axes ? OPF_KIND_ELEMWISE : OPF_KIND_BROADCAST;
 }
 
-static const opf_pool *pool_of(const opf_stage *stage)
-{
+static const opf_pool *pool_of(const opf_stage *stage) {
     return stage->origin->graph->module->pool;
 }
 
@@ -53,8 +48,7 @@ typedef struct walk {
     bool any, elemwise;
 } walk;
 
-static bool meet_load(const opf_expr *e, void *data)
-{
+static bool meet_load(const opf_expr *e, void *data) {
     walk *walk = data;
     if (e->kind != OPF_EXPR_LOAD) return true;
     opf_kind kind = load_kind(walk->stage, e);
@@ -64,8 +58,7 @@ static bool meet_load(const opf_expr *e, void *data)
     return true;
 }
 
-static opf_kind map_kind(const opf_stage *stage)
-{
+static opf_kind map_kind(const opf_stage *stage) {
     walk walk = {.stage = stage, .worst = OPF_KIND_ELEMWISE};
     opf_expr_visit(pool_of(stage), stage->body, meet_load, &walk);
     return walk.worst == OPF_KIND_BROADCAST && walk.elemwise ? OPF_KIND_ELEMWISE : walk.worst;
@@ -78,8 +71,7 @@ typedef struct variables {
     uint64_t inside;   /* variables inside a larger index expression */
 } variables;
 
-static bool meet_index(const opf_expr *e, void *data)
-{
+static bool meet_index(const opf_expr *e, void *data) {
     variables *variables = data;
     if (e->kind != OPF_EXPR_LOAD) return true;
     for (int k = 0; k < e->n_args; k++) {
@@ -90,22 +82,19 @@ static bool meet_index(const opf_expr *e, void *data)
     return true;
 }
 
-static variables index_variables(const opf_stage *stage, const opf_expr *body)
-{
+static variables index_variables(const opf_stage *stage, const opf_expr *body) {
     variables result = {0, 0};
     opf_expr_visit(pool_of(stage), body, meet_index, &result);
     return result;
 }
 
-static const opf_expr *without_casts(const opf_expr *e)
-{
+static const opf_expr *without_casts(const opf_expr *e) {
     while (e->kind == OPF_EXPR_CAST) e = e->args[0];
     return e;
 }
 
 /* A product of two operands that each lack an axis of the result: a contraction. */
-static bool is_contraction(const opf_stage *stage)
-{
+static bool is_contraction(const opf_stage *stage) {
     const opf_expr *body = without_casts(stage->body);
     if (stage->combiner != OPF_COMBINE_SUM || body->kind != OPF_EXPR_BINARY || body->op != OPF_OP_MUL) return false;
     for (int side = 0; side < 2; side++) {
@@ -117,8 +106,7 @@ static bool is_contraction(const opf_stage *stage)
     return true;
 }
 
-static opf_kind reduce_kind(const opf_stage *stage)
-{
+static opf_kind reduce_kind(const opf_stage *stage) {
     if (is_contraction(stage)) return OPF_KIND_OUT_ELEMWISE_FUSABLE;
     variables v = index_variables(stage, stage->body);
     for (int k = stage->n_axes; k < stage->n_axes + stage->n_reduce; k++)
@@ -126,8 +114,7 @@ static opf_kind reduce_kind(const opf_stage *stage)
     return OPF_KIND_COMM_REDUCE;
 }
 
-opf_kind opf_stages_kind(const opf_stages *stages)
-{
+opf_kind opf_stages_kind(const opf_stages *stages) {
     opf_kind worst = OPF_KIND_ELEMWISE;
     bool reduced = false;
     for (size_t k = 0; k < stages->list.count; k++) {

@@ -19,21 +19,18 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const opf_op **sorted;
 static size_t n_sorted;
 
-static int compare_names(const char *domain, const char *name, const opf_op *op)
-{
+static int compare_names(const char *domain, const char *name, const opf_op *op) {
     int order = strcmp(domain, op->domain);
     return order ? order : strcmp(name, op->name);
 }
 
-static int compare_entries(const void *left, const void *right)
-{
+static int compare_entries(const void *left, const void *right) {
     const opf_op *a = *(const opf_op *const *)left, *b = *(const opf_op *const *)right;
     int order = compare_names(a->domain, a->name, b);
     return order ? order : (a->since > b->since) - (a->since < b->since);
 }
 
-static void make_table(void)
-{
+static void make_table(void) {
     size_t total = 0;
     for (size_t f = 0; f < OPF_COUNT(families); f++) total += *families[f].count;
     size_t n_scalar = 0;
@@ -46,20 +43,17 @@ static void make_table(void)
     qsort(sorted, n_sorted, sizeof *sorted, compare_entries);
 }
 
-size_t opf_op_count(void)
-{
+size_t opf_op_count(void) {
     pthread_once(&once, make_table);
     return n_sorted;
 }
 
-const opf_op *opf_op_at(size_t index)
-{
+const opf_op *opf_op_at(size_t index) {
     return index < opf_op_count() ? sorted[index] : NULL;
 }
 
 /* The first entry that is not before (domain, name). */
-static size_t lower_bound(const char *domain, const char *name)
-{
+static size_t lower_bound(const char *domain, const char *name) {
     size_t low = 0, high = opf_op_count();
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -69,13 +63,11 @@ static size_t lower_bound(const char *domain, const char *name)
     return low;
 }
 
-static const char *plain_domain(const char *domain)
-{
+static const char *plain_domain(const char *domain) {
     return !domain || strcmp(domain, "ai.onnx") == 0 ? "" : domain;
 }
 
-const opf_op *opf_op_find(const char *domain, const char *name, int opset)
-{
+const opf_op *opf_op_find(const char *domain, const char *name, int opset) {
     domain = plain_domain(domain);
     const opf_op *found = NULL;
     for (size_t k = lower_bound(domain, name); k < n_sorted && compare_names(domain, name, sorted[k]) == 0; k++)
@@ -83,8 +75,7 @@ const opf_op *opf_op_find(const char *domain, const char *name, int opset)
     return found;
 }
 
-const opf_op *opf_op_first(const char *domain, const char *name)
-{
+const opf_op *opf_op_first(const char *domain, const char *name) {
     domain = plain_domain(domain);
     size_t k = lower_bound(domain, name);
     return k < n_sorted && compare_names(domain, name, sorted[k]) == 0 ? sorted[k] : NULL;

@@ -8,8 +8,7 @@ enum { NOMINAL_LEADING = 1, NOMINAL_OTHER = 64 };
 
 /* ---- names ---- */
 
-static bool is_keyword(const char *name)
-{
+static bool is_keyword(const char *name) {
     static const char *const keywords[] = {
         "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float", "for",
         "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct",
@@ -20,8 +19,7 @@ static bool is_keyword(const char *name)
     return false;
 }
 
-static char *identifier(opf_arena *arena, const char *name)
-{
+static char *identifier(opf_arena *arena, const char *name) {
     bool prefix = !(isalpha((unsigned char)name[0]) || name[0] == '_');
     char *result = opf_arena_printf(arena, "%s%s%s", prefix ? "d" : "", name, is_keyword(name) ? "_" : "");
     for (char *c = result; *c; c++)
@@ -29,16 +27,14 @@ static char *identifier(opf_arena *arena, const char *name)
     return result;
 }
 
-static const char *declared_name(const opf_value *value, int axis)
-{
+static const char *declared_name(const opf_value *value, int axis) {
     const char *name = value->declared_names ? value->declared_names[axis] : NULL;
     return name && name[0] ? name : NULL;
 }
 
 /* ---- pins ---- */
 
-static bool pin_names(const opf_pin *pin, const opf_value *value, int axis)
-{
+static bool pin_names(const opf_pin *pin, const opf_value *value, int axis) {
     const char *name = declared_name(value, axis);
     if (pin->input) return pin->axis == axis && strcmp(pin->input, value->name) == 0;
     if (name) return strcmp(pin->symbol, name) == 0;
@@ -47,8 +43,7 @@ static bool pin_names(const opf_pin *pin, const opf_value *value, int axis)
 }
 
 /* Does the pin speak of this dim, directly or through another axis that has the same declared name? */
-static bool pin_reaches(const opf_pin *pin, const opf_graph *graph, const opf_value *value, int axis)
-{
+static bool pin_reaches(const opf_pin *pin, const opf_graph *graph, const opf_value *value, int axis) {
     if (pin_names(pin, value, axis)) return true;
     const char *name = declared_name(value, axis);
     if (!name || !pin->input) return false;
@@ -62,16 +57,14 @@ static bool pin_reaches(const opf_pin *pin, const opf_graph *graph, const opf_va
     return false;
 }
 
-static int pinned_rank(const opf_value *value, const opf_pin *pins, size_t n_pins)
-{
+static int pinned_rank(const opf_value *value, const opf_pin *pins, size_t n_pins) {
     int rank = -1;
     for (size_t k = 0; k < n_pins; k++)
         if (pins[k].input && strcmp(pins[k].input, value->name) == 0 && pins[k].axis >= rank && pins[k].axis < OPF_MAX_RANK) rank = pins[k].axis + 1;
     return rank;
 }
 
-static opf_status check_pins(opf_module *module, const opf_pin *pins, size_t n_pins)
-{
+static opf_status check_pins(opf_module *module, const opf_pin *pins, size_t n_pins) {
     opf_status status = OPF_OK;
     opf_place place = {.file = module->path, .index = -1};
     for (size_t k = 0; k < n_pins; k++) {
@@ -99,23 +92,20 @@ typedef struct input_typing {
     opf_status status;
 } input_typing;
 
-static int64_t nominal_size(const input_typing *typing, const opf_value *value, int axis)
-{
+static int64_t nominal_size(const input_typing *typing, const opf_value *value, int axis) {
     for (size_t k = 0; k < typing->n_pins; k++)
         if (typing->pins[k].nominal_only && pin_reaches(&typing->pins[k], typing->module->graph, value, axis)) return typing->pins[k].size;
     return axis == 0 ? NOMINAL_LEADING : NOMINAL_OTHER;
 }
 
-static opf_dim new_symbol(const input_typing *typing, const opf_value *value, int axis)
-{
+static opf_dim new_symbol(const input_typing *typing, const opf_value *value, int axis) {
     const char *name = declared_name(value, axis);
     opf_arena *arena = typing->module->arena;
     const char *text = identifier(arena, name ? name : opf_arena_printf(arena, "%s_%d", value->name, axis));
     return opf_sym(typing->module->pool, opf_symbol_new(typing->module->pool, text, 0, INT64_MAX, nominal_size(typing, value, axis)));
 }
 
-static opf_dim symbol_of(input_typing *typing, const opf_value *value, int axis)
-{
+static opf_dim symbol_of(input_typing *typing, const opf_value *value, int axis) {
     const char *name = declared_name(value, axis);
     if (!name) return new_symbol(typing, value, axis);
     const char *key = opf_intern(typing->module->names, name);
@@ -127,8 +117,7 @@ static opf_dim symbol_of(input_typing *typing, const opf_value *value, int axis)
     return known;
 }
 
-static void type_input(input_typing *typing, opf_value *value)
-{
+static void type_input(input_typing *typing, opf_value *value) {
     value->dtype = value->declared_dtype;
     value->rank = value->declared_rank >= 0 ? value->declared_rank : pinned_rank(value, typing->pins, typing->n_pins);
     if (value->rank < 0) {
@@ -146,8 +135,7 @@ static void type_input(input_typing *typing, opf_value *value)
     }
 }
 
-static void apply_pin(input_typing *typing, const opf_pin *pin, const opf_value *value, int axis)
-{
+static void apply_pin(input_typing *typing, const opf_pin *pin, const opf_value *value, int axis) {
     opf_module *module = typing->module;
     opf_dim dim = value->dims[axis];
     int64_t known = -1;
@@ -162,8 +150,7 @@ static void apply_pin(input_typing *typing, const opf_pin *pin, const opf_value 
     typing->status = OPF_ERROR_USAGE;
 }
 
-static void apply_pins(input_typing *typing)
-{
+static void apply_pins(input_typing *typing) {
     opf_graph *graph = typing->module->graph;
     for (size_t k = 0; k < typing->n_pins; k++)
         for (size_t i = 0; i < graph->inputs.count && !typing->pins[k].nominal_only; i++) {
@@ -175,8 +162,7 @@ static void apply_pins(input_typing *typing)
         }
 }
 
-static void new_bindings(opf_bindings *bindings, opf_module *module)
-{
+static void new_bindings(opf_bindings *bindings, opf_module *module) {
     bindings->module = module;
     bindings->count = opf_pool_symbols(module->pool);
     bindings->by_index = OPF_ARRAY(module->arena, const opf_expr *, bindings->count + 1);
@@ -188,8 +174,7 @@ static void new_bindings(opf_bindings *bindings, opf_module *module)
     }
 }
 
-opf_status opf_symbols_inputs(opf_bindings *bindings, opf_module *module, const opf_pin *pins, size_t n_pins)
-{
+opf_status opf_symbols_inputs(opf_bindings *bindings, opf_module *module, const opf_pin *pins, size_t n_pins) {
     input_typing typing = {.bindings = bindings, .module = module, .pins = pins, .n_pins = n_pins, .by_name = opf_map_new(module->arena)};
     for (size_t k = 0; k < module->graph->inputs.count; k++) {
         opf_value *value = module->graph->inputs.data[k];
@@ -204,13 +189,11 @@ opf_status opf_symbols_inputs(opf_bindings *bindings, opf_module *module, const 
 
 /* ---- equalities ---- */
 
-static opf_dim bound(const opf_bindings *bindings, opf_dim dim)
-{
+static opf_dim bound(const opf_bindings *bindings, opf_dim dim) {
     return opf_expr_bind_symbols(bindings->module->pool, dim, bindings->count, bindings->by_index);
 }
 
-void opf_symbols_apply(const opf_bindings *bindings)
-{
+void opf_symbols_apply(const opf_bindings *bindings) {
     const opf_graph *graph = bindings->module->graph;
     for (size_t k = 0; k < graph->inputs.count; k++) {
         opf_value *value = graph->inputs.data[k];
@@ -220,15 +203,13 @@ void opf_symbols_apply(const opf_bindings *bindings)
 
 typedef struct symbol_search { const opf_symbol *symbol; bool found; } symbol_search;
 
-static bool meet_symbol(const opf_expr *e, void *data)
-{
+static bool meet_symbol(const opf_expr *e, void *data) {
     symbol_search *search = data;
     search->found = search->found || (e->kind == OPF_EXPR_SYMBOL && e->symbol == search->symbol);
     return !search->found;
 }
 
-static bool may_become(const opf_bindings *bindings, opf_dim symbol, opf_dim value)
-{
+static bool may_become(const opf_bindings *bindings, opf_dim symbol, opf_dim value) {
     if (symbol->kind != OPF_EXPR_SYMBOL || symbol->symbol->index >= bindings->count) return false;
     symbol_search search = {symbol->symbol, false};
     opf_expr_visit(bindings->module->pool, value, meet_symbol, &search);
@@ -236,23 +217,20 @@ static bool may_become(const opf_bindings *bindings, opf_dim symbol, opf_dim val
 }
 
 /* Of two symbols, should `a` go? Declared names stay before made ones, earlier before later. */
-static bool replace_first(const opf_bindings *bindings, opf_dim a, opf_dim b)
-{
+static bool replace_first(const opf_bindings *bindings, opf_dim a, opf_dim b) {
     if (b->kind != OPF_EXPR_SYMBOL || !may_become(bindings, b, a)) return true;
     int i = a->symbol->index, j = b->symbol->index;
     if (bindings->named[i] != bindings->named[j]) return bindings->named[j];
     return i > j;
 }
 
-static void bind_symbol(opf_bindings *bindings, const opf_symbol *symbol, opf_dim value)
-{
+static void bind_symbol(opf_bindings *bindings, const opf_symbol *symbol, opf_dim value) {
     bindings->by_index[symbol->index] = value;
     for (int k = 0; k < bindings->count; k++)
         if (bindings->by_index[k]) bindings->by_index[k] = bound(bindings, bindings->by_index[k]);
 }
 
-bool opf_symbols_unify(opf_bindings *bindings)
-{
+bool opf_symbols_unify(opf_bindings *bindings) {
     bool changed = false;
     for (size_t k = 0; k < bindings->module->guards.count; k++) {
         const opf_guard *guard = &bindings->module->guards.data[k];

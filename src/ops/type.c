@@ -4,8 +4,7 @@
 #include "ops/content.h"
 #include "ops/symbols.h"
 
-static void type_tensor(opf_value *value, const opf_tensor *tensor)
-{
+static void type_tensor(opf_value *value, const opf_tensor *tensor) {
     opf_module *module = value->graph->module;
     value->dtype = tensor->dtype;
     value->rank = tensor->rank;
@@ -13,8 +12,7 @@ static void type_tensor(opf_value *value, const opf_tensor *tensor)
     for (int k = 0; k < tensor->rank; k++) value->dims[k] = opf_int(module->pool, tensor->dims[k]);
 }
 
-static void forget_types(opf_graph *graph)
-{
+static void forget_types(opf_graph *graph) {
     for (size_t k = 0; k < graph->values.count; k++) {
         opf_value *value = graph->values.data[k];
         if (value->constant && !value->dims) type_tensor(value, value->constant);
@@ -27,8 +25,7 @@ static void forget_types(opf_graph *graph)
     }
 }
 
-static void type_outputs(opf_call *call)
-{
+static void type_outputs(opf_call *call) {
     for (int k = 0; k < call->node->n_outputs; k++) {
         opf_value *value = call->node->outputs[k];
         if (!value || call->results[k] < 0) continue;
@@ -42,8 +39,7 @@ static void type_outputs(opf_call *call)
 }
 
 /* An input is untyped where an earlier node failed: that one was reported. */
-static bool inputs_typed(const opf_node *node)
-{
+static bool inputs_typed(const opf_node *node) {
     for (int k = 0; k < node->n_inputs; k++) {
         const opf_value *value = node->inputs[k];
         if (value && value->kind == OPF_VALUE_TENSOR && !opf_value_is_typed(value)) return false;
@@ -51,8 +47,7 @@ static bool inputs_typed(const opf_node *node)
     return true;
 }
 
-static opf_status type_node(opf_node *node, bool quiet)
-{
+static opf_status type_node(opf_node *node, bool quiet) {
     opf_call *call = opf_call_new(node, quiet);
     if (call->op && !inputs_typed(node)) return OPF_OK;
     opf_status status = opf_call_run(call);
@@ -60,19 +55,16 @@ static opf_status type_node(opf_node *node, bool quiet)
     return status;
 }
 
-opf_status opf_node_type(opf_node *node)
-{
+opf_status opf_node_type(opf_node *node) {
     return type_node(node, false);
 }
 
 /* The graver of two: a defect before what is unsupported before bad input. */
-static opf_status worse(opf_status a, opf_status b)
-{
+static opf_status worse(opf_status a, opf_status b) {
     return a > b && a != OPF_OK ? a : b;
 }
 
-static opf_status type_round(opf_graph *graph, bool quiet)
-{
+static opf_status type_round(opf_graph *graph, bool quiet) {
     opf_status status = OPF_OK;
     graph->module->guards.count = 0;
     forget_types(graph);
@@ -80,8 +72,7 @@ static opf_status type_round(opf_graph *graph, bool quiet)
     return status;
 }
 
-opf_status opf_graph_type(opf_module *module, const opf_pin *pins, size_t n_pins)
-{
+opf_status opf_graph_type(opf_module *module, const opf_pin *pins, size_t n_pins) {
     opf_bindings bindings;
     opf_status inputs = opf_symbols_inputs(&bindings, module, pins, n_pins);
     opf_status status = type_round(module->graph, true);
@@ -93,8 +84,7 @@ opf_status opf_graph_type(opf_module *module, const opf_pin *pins, size_t n_pins
     return worse(inputs, status);
 }
 
-size_t opf_module_symbol_sources(opf_module *module, opf_symbol_source **out)
-{
+size_t opf_module_symbol_sources(opf_module *module, opf_symbol_source **out) {
     int count = opf_pool_symbols(module->pool);
     opf_symbol_source *by_index = OPF_ARRAY(module->arena, opf_symbol_source, count + 1);
     for (size_t k = 0; k < module->graph->inputs.count; k++) {
@@ -112,8 +102,7 @@ size_t opf_module_symbol_sources(opf_module *module, opf_symbol_source **out)
     return found;
 }
 
-bool opf_node_is_folded(const opf_node *node)
-{
+bool opf_node_is_folded(const opf_node *node) {
     int outputs = 0;
     for (int k = 0; k < node->n_outputs; k++) {
         if (!node->outputs[k]) continue;

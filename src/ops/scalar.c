@@ -1,0 +1,195 @@
+/* Builds a scalar operator: broadcasts the operands, reads the line's expression with their types, gives one stage. */
+#include "ops/scalar.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* One node being built. */
+typedef struct builder {
+    opf_call *call;
+    const opf_scalar_op_entry *entry;
+    const opf_scalar_case *one;
+    opf_dtype T, compute;
+    int rank;
+    opf_dim out[OPF_MAX_RANK];
+    const opf_expr *fold;                          /* variadic: all inputs folded */
+    const opf_expr *left, *right;                  /* variadic: the two operands of one fold */
+    const opf_expr *lets[OPF_SCALAR_CLAUSES];
+    int n_lets;                                    /* defined so far */
+} builder;
+
+/* ---- types ---- */
+
+static bool has_type(uint32_t set, opf_dtype dtype) {
+    return set >> dtype & 1;
+}
+
+/* T is the type of the first operand that has no type of its own. */
+static opf_dtype find_type(builder *builder) {
+    opf_call *call = builder->call;
+    const opf_value *first = NULL;
+    for (int k = 0; k < call->node->n_inputs; k++) {
+        const opf_value *value = call->node->inputs[k];
+        int position = k < builder->entry->n_operands ? k : builder->entry->n_operands - 1;
+        const opf_scalar_operand *operand = &builder->entry->operands[position];
+        if (!value) continue;
+        if (operand->types) {
+            if (!has_type(operand->types, value->dtype)) opf_call_error(call, "type", "input %d '%s' of %s cannot be %s", k, value->name, call->op->name, opf_dtype_name(value->dtype));
+        } else if (!first) {
+            first = value;
+        } else if (first->dtype != value->dtype) {
+            opf_call_error(call, "type", "the operands are %s and %s; %s needs one type", opf_dtype_name(first->dtype), opf_dtype_name(value->dtype), call->op->name);
+            opf_call_hint(call, "put a Cast before input %d", k);
+        }
+    }
+    return first ? first->dtype : OPF_NO_DTYPE;
+}
+
+static bool case_applies(const builder *builder, const opf_scalar_case *one) {
+    if (!has_type(one->types, builder->T)) return false;
+    if (!one->when) return true;
+    const opf_attr *attr = opf_node_attr(builder->call->node, one->when);
+    if (!attr) return strcmp(one->otherwise, one->is) == 0;
+    if (attr->kind == OPF_ATTR_STRING) return strcmp(attr->strings[0], one->is) == 0;
+    char text[24];
+    snprintf(text, sizeof text, "%lld", attr->kind == OPF_ATTR_INT ? (long long)attr->ints[0] : -1LL);
+    return strcmp(text, one->is) == 0;
+}
+
+static const opf_scalar_case *find_case(builder *builder) {
+    bool type_fits = false;
+    for (int k = 0; k < builder->entry->n_cases; k++) {
+        if (case_applies(builder, &builder->entry->cases[k])) return &builder->entry->cases[k];
+        type_fits = type_fits || has_type(builder->entry->cases[k].types, builder->T);
+    }
+    const char *name = builder->call->op->name;
+    if (!type_fits) opf_call_error(builder->call, "unsupported", "%s of %s is not supported", name, opf_dtype_name(builder->T));
+    else opf_call_error(builder->call, "attribute", "%s knows no such value of its attribute '%s'", name, builder->entry->cases[0].when);
+    return NULL;
+}
+
+/* ---- operands ---- */
+
+/* Before opset 7 the second operand of a binary operator was placed by attributes: `broadcast` 1 lets it be smaller, and
+ * its first axis is axis `axis` of the first operand's (default: they end together). */
+static const opf_expr *load_aligned(builder *builder, int input) {
+    opf_call *call = builder->call;
+    int own = opf_call_rank(call, input), skip = builder->rank - own;
+    const opf_attr *axis = opf_node_attr(call->node, "axis");
+    if (!builder->entry->aligned || input != 1 || !axis) return opf_call_load_broadcast(call, input, builder->rank, builder->out);
+    skip = opf_call_axis(call, opf_node_int(call->node, "axis", 0), builder->rank ? builder->rank : 1);
+    const opf_expr *indices[OPF_MAX_RANK];
+    for (int k = 0; k < own; k++)
+        indices[k] = opf_is_value(opf_call_dim(call, input, k), 1) ? opf_int(call->pool, 0) : opf_var(call->pool, skip + k);
+    return opf_call_load(call, input, indices);
+}
+
+static void broadcast_aligned(builder *builder) {
+    opf_call *call = builder->call;
+    const opf_value *a = opf_call_input(call, 0), *b = opf_call_input(call, 1);
+    int skip = opf_call_axis(call, opf_node_int(call->node, "axis", 0), a->rank ? a->rank : 1);
+    builder->rank = a->rank;
+    if (skip + b->rank > a->rank) {
+        opf_call_error(call, "shape", "the second operand has %d axes from axis %d on, and the first has %d", b->rank, skip, a->rank);
+        return;
+    }
+    for (int k = 0; k < a->rank; k++) {
+        bool covered = k >= skip && k < skip + b->rank && !opf_is_value(b->dims[k - skip], 1);
+        builder->out[k] = covered ? opf_call_same(call, a->dims[k], b->dims[k - skip], "the operands share an axis") : a->dims[k];
+    }
+}
+
+static void broadcast(builder *builder) {
+    opf_call *call = builder->call;
+    if (builder->entry->aligned && opf_node_attr(call->node, "axis")) broadcast_aligned(builder);
+    else builder->rank = opf_call_broadcast(call, call->node->n_inputs, call->node->inputs, builder->out);
+}
+
+static const opf_expr *operand(builder *builder, int input) {
+    const opf_expr *load = load_aligned(builder, input);
+    return load->dtype == OPF_BOOL || load->dtype == builder->compute ? load : opf_cast(builder->call->pool, builder->compute, load);
+}
+
+/* ---- names ---- */
+
+static const opf_expr *attribute(builder *builder, const opf_scalar_attr *attr) {
+    const opf_attr *given = opf_node_attr(builder->call->node, attr->name);
+    double value = (float)attr->value; /* defaults are float32 in ONNX's text too */
+    if (given && given->kind == OPF_ATTR_FLOAT) value = given->floats[0];
+    if (given && given->kind == OPF_ATTR_INT) value = (double)given->ints[0];
+    return opf_number(builder->call->pool, builder->compute, value);
+}
+
+static const opf_expr *operand_name(builder *builder, const char *name) {
+    opf_pool *pool = builder->call->pool;
+    for (int k = 0; k < builder->entry->n_operands; k++) {
+        const char *own = builder->entry->operands[k].name;
+        bool given = opf_call_input(builder->call, k) != NULL;
+        if (strcmp(own, name) == 0) {
+            if (builder->entry->variadic) return k == 0 ? builder->left : builder->right;
+            return given ? operand(builder, k) : opf_number(pool, builder->compute, 0);
+        }
+        if (strncmp(name, "has_", 4) == 0 && strcmp(name + 4, own) == 0) return opf_int_of(pool, OPF_BOOL, given);
+    }
+    return NULL;
+}
+
+static const opf_expr *look_up(void *data, const char *name) {
+    builder *builder = data;
+    const opf_scalar_case *one = builder->one;
+    for (int k = 0; k < builder->n_lets; k++)
+        if (strcmp(one->lets[k].name, name) == 0) return builder->lets[k];
+    for (int k = 0; k < one->n_attrs; k++)
+        if (strcmp(one->attrs[k].name, name) == 0) return attribute(builder, &one->attrs[k]);
+    if (builder->entry->variadic && strcmp(name, "fold") == 0) return builder->fold;
+    if (builder->entry->variadic && strcmp(name, "n") == 0) return opf_number(builder->call->pool, builder->compute, builder->call->node->n_inputs);
+    return operand_name(builder, name);
+}
+
+static const opf_expr *read_expression(builder *builder, const char *text) {
+    opf_expr_scope scope = {.lookup = look_up, .data = builder, .dtype = builder->compute};
+    const char *error = NULL;
+    const opf_expr *e = opf_expr_parse(builder->call->pool, text, &scope, &error);
+    if (!e) opf_call_error(builder->call, "internal", "scalar.ops, %s: %s in '%s'", builder->call->op->name, error, text);
+    return e;
+}
+
+/* ---- the node ---- */
+
+static void fold_inputs(builder *builder) {
+    for (int k = 0; k < builder->call->node->n_inputs; k++) {
+        if (!opf_call_input(builder->call, k)) continue;
+        const opf_expr *next = operand(builder, k);
+        if (builder->fold) {
+            builder->left = builder->fold;
+            builder->right = next;
+            next = read_expression(builder, builder->one->fold);
+        }
+        builder->fold = next;
+    }
+}
+
+static const opf_expr *body(builder *builder) {
+    if (builder->entry->variadic) fold_inputs(builder);
+    for (int k = 0; k < builder->one->n_lets && !builder->call->failed; k++) {
+        builder->lets[k] = read_expression(builder, builder->one->lets[k].text);
+        builder->n_lets = k + 1;
+    }
+    return builder->call->failed ? NULL : read_expression(builder, builder->one->result);
+}
+
+opf_status opf_scalar_build(opf_call *call) {
+    builder builder = {.call = call, .entry = (const opf_scalar_op_entry *)call->op};
+    builder.T = find_type(&builder);
+    if (call->failed) return OPF_ERROR_INPUT;
+    builder.one = find_case(&builder);
+    if (!builder.one) return OPF_ERROR_UNSUPPORTED;
+    builder.compute = builder.one->compute ? builder.one->compute : opf_call_compute(builder.T);
+    broadcast(&builder);
+    if (call->failed) return OPF_ERROR_INPUT;
+    const opf_expr *value = body(&builder);
+    if (!value) return OPF_ERROR_INTERNAL;
+    if (value->dtype == builder.compute && builder.compute != builder.T) value = opf_cast(call->pool, builder.T, value);
+    opf_call_result(call, 0, opf_call_map(call, NULL, builder.rank, builder.out, value));
+    return OPF_OK;
+}
