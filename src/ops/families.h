@@ -12,6 +12,7 @@
 
 #define OPF_OP_FAMILIES(X)                                                                                             \
     X(special)                                                                                                         \
+    X(quantize)                                                                                                        \
     X(reduce)                                                                                                          \
     X(norm)                                                                                                            \
     X(matmul)                                                                                                          \
