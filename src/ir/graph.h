@@ -160,6 +160,7 @@ opf_value *opf_value_new(opf_graph *graph, const char *name);
 opf_value *opf_value_find(const opf_graph *graph, const char *name); /* this graph only */
 opf_value *opf_value_resolve(const opf_graph *graph, const char *name); /* outwards through parents */
 opf_value *opf_value_constant(opf_graph *graph, const char *name, const opf_tensor *tensor); /* a typed constant */
+void opf_value_set_constant(opf_value *value, const opf_tensor *tensor); /* of a value without producer; types it */
 /* Appended; inputs and outputs NULL, no origins. `name` becomes unique (opf_node_name_free). */
 opf_node *opf_node_new(opf_graph *graph, const char *name, const char *op, const char *domain, int opset, int n_inputs, int n_outputs);
 /* The name that a node gets in this graph: `name`, or Op_index where it has none; name#index where that is taken. */

@@ -54,16 +54,19 @@ static void fill_content(opf_value *value, const opf_tensor *tensor) {
     }
 }
 
-opf_value *opf_value_constant(opf_graph *graph, const char *name, const opf_tensor *tensor) {
-    opf_value *value = opf_value_new(graph, name);
-    if (!value) return NULL;
-    opf_module *module = graph->module;
+void opf_value_set_constant(opf_value *value, const opf_tensor *tensor) {
+    opf_module *module = value->graph->module;
     value->constant = tensor;
     value->dtype = tensor->dtype;
     value->rank = tensor->rank;
     value->dims = OPF_ARRAY(module->arena, opf_dim, tensor->rank);
     for (int i = 0; i < tensor->rank; i++) value->dims[i] = opf_int(module->pool, tensor->dims[i]);
     if (has_content(tensor)) fill_content(value, tensor);
+}
+
+opf_value *opf_value_constant(opf_graph *graph, const char *name, const opf_tensor *tensor) {
+    opf_value *value = opf_value_new(graph, name);
+    if (value) opf_value_set_constant(value, tensor);
     return value;
 }
 
