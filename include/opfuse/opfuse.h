@@ -36,9 +36,18 @@ const char *opf_version(void);
 opf_context *opf_context_new(void); /* never NULL */
 void opf_context_free(opf_context *context); /* models and sessions first */
 
-/* Options, by the names of the command line without dashes: "fuse" (none, tvm, best, or a file), "cache", "machine",
- * "threads", "seed", "dim" (NAME=N, repeatable), "hint" (NAME=N, repeatable), "shape" (NAME=D,D,…, repeatable),
- * "dump-after", "stop-after", "time-passes" ("1"), "verbose" ("0", "1"), "max-depth".
+/* Options, by the names of the command line without dashes; set before a model is loaded.
+ *   fuse         none, tvm, best (default), or a file: groups as JSON, `explain --json` writes such
+ *   cache        folder of compiled programs; default $OPFUSE_CACHE, $XDG_CACHE_HOME/opfuse, ~/.cache/opfuse
+ *   machine      row of the machine table by name, or a file; default the row of this CPU
+ *   threads      default the cores that the process may use
+ *   seed         of made-up inputs, default 0
+ *   dim          NAME=N, repeatable: the size of this name is N; the code is made for it
+ *   shape        NAME=D,D,…, repeatable: the input has this shape; `?` leaves an axis open
+ *   hint         NAME=N, repeatable: cost decisions and made-up inputs take N; other sizes stay right
+ *   max-depth    most nodes of a group
+ *   dump-after, stop-after   a stage of the pipeline; calls that would go further return OPF_OK and NULL
+ *   time-passes, verbose     0 or 1
  * OPF_ERROR_USAGE for an unknown name or a value that does not fit. */
 opf_status opf_context_set(opf_context *context, const char *option, const char *value);
 
@@ -68,9 +77,14 @@ typedef struct opf_array {
 } opf_array;
 
 const char *opf_array_dtype_name(int dtype);
-/* Files: .npy and .pb (TensorProto). The array and its bytes belong to the context until it is freed. */
+int64_t opf_array_elements(const opf_array *array);            /* -1 where the product overflows */
+double opf_array_get(const opf_array *array, int64_t index);   /* a number of any type, row-major */
+/* Files: .npy and .pb (TensorProto), by their ending. The array and its bytes belong to the context until it is freed. */
 opf_status opf_array_read(opf_array *out, opf_context *context, const char *path);
-opf_status opf_array_write(opf_context *context, const opf_array *array, const char *path); /* by extension, .npy or .pb */
+/* The whole file or nothing. .npy: bfloat16 and float8 become float32, 4- and 2-bit integers 8-bit, strings <U. */
+opf_status opf_array_write(opf_context *context, const opf_array *array, const char *path);
+/* The same numbers in another element type, rounded as that type rounds. */
+opf_status opf_array_convert(opf_array *out, opf_context *context, const opf_array *array, int dtype);
 
 /* ---- models ---- */
 
@@ -105,8 +119,10 @@ opf_status opf_session_run(opf_session *session, const opf_array *inputs, opf_ar
 
 void opf_string_free(char *string);
 opf_status opf_model_explain(opf_model *model, const char *format, char **out);     /* "text", "json" */
-opf_status opf_model_check(opf_model *model, const char *format, char **out);       /* "text", "json" */
 opf_status opf_model_graph(opf_model *model, const char *format, int after, char **out); /* "dot", "svg"; after 0: as read, 1: groups as clusters */
+/* Reads and types a model and tells every problem at once, what each symbol is determined by, which sizes must agree.
+ * Compiles nothing. `out` is set also where the model has problems (then the status says so). "text", "json". */
+opf_status opf_check(opf_context *context, const char *path, const char *format, char **out);
 opf_status opf_operators(const char *format, char **out);                           /* "text", "json" */
 opf_status opf_doctor(opf_context *context, char **out);
 
@@ -120,7 +136,7 @@ typedef struct opf_verify_options {
 } opf_verify_options;
 opf_status opf_model_verify(opf_model *model, const opf_array *inputs, const opf_verify_options *options, char **report);
 
-/* Shared object with a plain C entry (opfuse's ABI, header written beside it). */
+/* Shared object with a plain C entry, constants inside; its header is written beside it (FILE.so → FILE.h). */
 opf_status opf_model_build(opf_model *model, const char *path);
 
 /* Wall times in milliseconds, runs of the model and of its unfused build (policy none) in turns. Arrays of `runs`. */

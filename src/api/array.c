@@ -1,0 +1,106 @@
+/* Arrays at the border of the API, and the tensors behind them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/context.h"
+#include "base/checked.h"
+#include "onnx/onnx.h"
+
+const char *opf_array_dtype_name(int dtype) { return opf_dtype_valid(dtype) ? opf_dtype_name((opf_dtype)dtype) : "unknown"; }
+
+opf_array opf_array_of(const opf_tensor *tensor, const char *name) {
+    return (opf_array){.name = name, .dtype = (int)tensor->dtype, .rank = tensor->rank, .dims = tensor->dims, .data = tensor->data};
+}
+
+opf_status opf_array_tensor(const opf_tensor **out, const opf_array *array, opf_arena *arena, opf_diags *diags) {
+    const char *why = NULL;
+    const opf_tensor *tensor = NULL;
+    if (!opf_dtype_valid(array->dtype)) why = "its element type is unknown";
+    else if (array->rank < 0 || array->rank > OPF_MAX_RANK) why = "its rank is out of range";
+    else tensor = opf_tensor_new(arena, (opf_dtype)array->dtype, array->rank, array->dims, array->data, &why);
+    if (tensor && tensor->bytes && !array->data) why = "it has no data";
+    if (why) {
+        opf_diag_add(diags, OPF_ERROR, "input", OPF_NO_PLACE, "array '%s': %s", array->name ? array->name : "", why);
+        return OPF_ERROR_INPUT;
+    }
+    *out = tensor;
+    return OPF_OK;
+}
+
+/* ---- files ---- */
+
+static bool ends_in(const char *path, const char *ending) {
+    size_t length = strlen(path), tail = strlen(ending);
+    return length >= tail && strcmp(path + length - tail, ending) == 0;
+}
+
+static opf_status unknown_file(opf_context *context, const char *path) {
+    opf_diag_add(context->diags, OPF_ERROR, "usage", (opf_place){path, NULL, NULL, -1}, "a tensor file must be named .npy or .pb");
+    return OPF_ERROR_USAGE;
+}
+
+static opf_status pb_read(opf_array *out, opf_context *context, const char *path) {
+    opf_tensor *tensor;
+    const char *name = NULL;
+    opf_status status = opf_onnx_read_tensor(&tensor, &name, path, context->arena, context->diags);
+    if (status == OPF_OK) *out = opf_array_of(tensor, name);
+    return status;
+}
+
+static opf_status pb_write(opf_context *context, const opf_array *array, const char *path) {
+    opf_arena *arena = opf_arena_new();
+    const opf_tensor *tensor;
+    opf_status status = opf_array_tensor(&tensor, array, arena, context->diags);
+    if (status == OPF_OK) {
+        opf_text text = {0};
+        opf_onnx_write_tensor(tensor, array->name ? array->name : "", &text);
+        status = opf_file_write(path, opf_text_string(&text), text.length, context->diags);
+        opf_text_free(&text);
+    }
+    opf_arena_free(arena);
+    return status;
+}
+
+opf_status opf_array_read(opf_array *out, opf_context *context, const char *path) {
+    if (ends_in(path, ".npy")) return opf_npy_read(out, context, path);
+    if (ends_in(path, ".pb")) return pb_read(out, context, path);
+    return unknown_file(context, path);
+}
+
+opf_status opf_array_write(opf_context *context, const opf_array *array, const char *path) {
+    if (ends_in(path, ".npy")) return opf_npy_write(context, array, path);
+    if (ends_in(path, ".pb")) return pb_write(context, array, path);
+    return unknown_file(context, path);
+}
+
+/* ---- conversion ---- */
+
+opf_status opf_array_convert(opf_array *out, opf_context *context, const opf_array *array, int dtype) {
+    const opf_tensor *from;
+    opf_status status = opf_array_tensor(&from, array, context->arena, context->diags);
+    if (status != OPF_OK) return status;
+    bool numbers = opf_dtype_valid(dtype) && opf_dtype_bits(from->dtype) && opf_dtype_bits((opf_dtype)dtype);
+    if (!numbers) {
+        opf_diag_add(context->diags, OPF_ERROR, "input", OPF_NO_PLACE, "an array of %s cannot become one of %s", opf_array_dtype_name(array->dtype),
+                     opf_array_dtype_name(dtype));
+        return OPF_ERROR_INPUT;
+    }
+    const char *why;
+    opf_tensor *to = opf_tensor_zeros(context->arena, (opf_dtype)dtype, from->rank, from->dims, &why);
+    for (int64_t i = 0; to && i < to->elements; i++) {
+        if (opf_dtype_is_float(from->dtype)) opf_dtype_store(to->dtype, (void *)to->data, (size_t)i, opf_tensor_get(from, i));
+        else opf_dtype_store_int(to->dtype, (void *)to->data, (size_t)i, opf_tensor_get_int(from, i));
+    }
+    if (!to) return OPF_ERROR_INPUT;
+    *out = opf_array_of(to, array->name);
+    return OPF_OK;
+}
+
+int64_t opf_array_elements(const opf_array *array) {
+    int64_t elements = 1;
+    for (int k = 0; k < array->rank; k++)
+        if (array->dims[k] < 0 || !opf_checked_mul(elements, array->dims[k], &elements)) return -1;
+    return elements;
+}
+
+double opf_array_get(const opf_array *array, int64_t index) { return opf_dtype_load((opf_dtype)array->dtype, array->data, (size_t)index); }

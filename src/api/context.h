@@ -1,0 +1,51 @@
+/* The context behind the public API: options, diagnostics, what belongs to it. */
+#ifndef OPF_API_CONTEXT_H
+#define OPF_API_CONTEXT_H
+
+#include "base/file.h"
+#include "fuse/fuse.h"
+#include "opfuse/opfuse.h"
+#include "run/session.h"
+
+/* A size given by the user: the axes of an input (`--shape`), a named size (`--dim`), or what costs assume (`--hint`). */
+typedef struct opf_options {
+    const char *fuse;          /* as given */
+    opf_policy policy;
+    const char *groups_file;   /* --fuse=FILE */
+    const char *cache, *machine;
+    int threads;               /* 0: the cores that the process may use */
+    uint64_t seed;
+    int max_depth;
+    OPF_VEC(opf_pin) pins;
+    const char *dump_after, *stop_after;
+    bool time_passes, verbose;
+} opf_options;
+
+struct opf_context {
+    opf_arena *arena;          /* option texts, arrays */
+    opf_diags *diags;
+    opf_arena *texts;          /* printed messages; renewed when messages are cleared */
+    opf_options options;
+    void (*on_text)(void *data, const char *text);
+    void *text_data;
+    void (*on_progress)(void *data, const char *what, int done, int total);
+    void *progress_data;
+};
+
+void opf_context_say(opf_context *context, const char *text); /* to on_text */
+void opf_context_progress(void *context, const char *what, int done, int total); /* an opf_compile_options.progress */
+opf_compile_options opf_context_compile_options(opf_context *context);
+int opf_context_threads(const opf_context *context);
+
+/* A tensor of the project as an array of the API; dims and data are the tensor's. */
+opf_array opf_array_of(const opf_tensor *tensor, const char *name);
+/* The reverse: a tensor in `arena` that shows the array's data. Reports "input" where type or shape is impossible. */
+opf_status opf_array_tensor(const opf_tensor **out, const opf_array *array, opf_arena *arena, opf_diags *diags);
+/* The whole string of a text, for opf_string_free. Empties the text. */
+char *opf_text_take(opf_text *text);
+
+/* npy.c */
+opf_status opf_npy_read(opf_array *out, opf_context *context, const char *path);
+opf_status opf_npy_write(opf_context *context, const opf_array *array, const char *path);
+
+#endif

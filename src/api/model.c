@@ -1,0 +1,87 @@
+/* Models: read, typed, and described by their ports. */
+#include "api/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnx/onnx.h"
+
+opf_status opf_source_read(opf_module **out, const opf_source *source, opf_diags *diags) {
+    return source->data ? opf_onnx_read_memory(out, source->data, source->size, source->path, diags) : opf_onnx_read(out, source->path, diags);
+}
+
+opf_status opf_context_type(const opf_context *context, opf_module *module) {
+    return opf_graph_type(module, context->options.pins.data, context->options.pins.count);
+}
+
+/* ---- ports ---- */
+
+static const char *dim_text(opf_arena *arena, opf_dim dim) {
+    opf_text text = {0};
+    if (dim) opf_expr_print(dim, NULL, &text);
+    else opf_text_add(&text, "?");
+    const char *string = opf_arena_string(arena, opf_text_string(&text));
+    opf_text_free(&text);
+    return string;
+}
+
+static opf_port port_of(opf_arena *arena, const opf_value *value, const char *name) {
+    int rank = value->rank > 0 ? value->rank : 0;
+    int64_t *dims = OPF_ARRAY(arena, int64_t, rank + 1);
+    const char **names = OPF_ARRAY(arena, const char *, rank + 1);
+    for (int k = 0; k < rank; k++) {
+        if (!value->dims[k] || !opf_is_int(value->dims[k], &dims[k])) dims[k] = -1;
+        names[k] = dim_text(arena, value->dims[k]);
+    }
+    return (opf_port){.name = name, .dtype = (int)value->dtype, .rank = value->rank, .dims = dims, .dim_names = names};
+}
+
+static void describe(opf_model *model) {
+    const opf_graph *graph = model->module->graph;
+    model->inputs = OPF_ARRAY(model->arena, opf_port, graph->inputs.count + 1);
+    model->outputs = OPF_ARRAY(model->arena, opf_port, graph->outputs.count + 1);
+    for (size_t i = 0; i < graph->inputs.count; i++) model->inputs[i] = port_of(model->arena, graph->inputs.data[i], graph->inputs.data[i]->name);
+    for (size_t i = 0; i < graph->outputs.count; i++) model->outputs[i] = port_of(model->arena, graph->outputs.data[i], graph->output_names.data[i]);
+}
+
+/* ---- loading ---- */
+
+static opf_status load(opf_model **out, opf_context *context, opf_source source) {
+    *out = NULL;
+    opf_model *model = calloc(1, sizeof *model);
+    if (!model) opf_out_of_memory();
+    model->context = context;
+    model->arena = opf_arena_new();
+    model->source = source;
+    model->source.path = opf_arena_string(model->arena, source.path);
+    opf_status status = opf_source_read(&model->module, &model->source, context->diags);
+    if (status == OPF_OK) status = opf_context_type(context, model->module);
+    if (status != OPF_OK) {
+        opf_model_free(model);
+        return status;
+    }
+    describe(model);
+    *out = model;
+    return OPF_OK;
+}
+
+opf_status opf_model_load(opf_model **out, opf_context *context, const char *path) {
+    return load(out, context, (opf_source){.path = path});
+}
+
+opf_status opf_model_load_memory(opf_model **out, opf_context *context, const void *data, size_t size, const char *name) {
+    static const char nothing[1];
+    return load(out, context, (opf_source){.path = name ? name : "memory", .data = data ? data : nothing, .size = data ? size : 0});
+}
+
+void opf_model_free(opf_model *model) {
+    if (!model) return;
+    if (model->module) opf_module_free(model->module);
+    opf_arena_free(model->arena);
+    free(model);
+}
+
+size_t opf_model_inputs(const opf_model *model) { return model->module->graph->inputs.count; }
+size_t opf_model_outputs(const opf_model *model) { return model->module->graph->outputs.count; }
+opf_port opf_model_input(const opf_model *model, size_t index) { return model->inputs[index]; }
+opf_port opf_model_output(const opf_model *model, size_t index) { return model->outputs[index]; }

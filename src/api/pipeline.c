@@ -1,0 +1,166 @@
+/* The corridor, top to bottom. */
+#include "api/pipeline.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "onnx/onnx.h"
+#include "pass/pass.h"
+
+/* ---- stages ---- */
+
+static opf_status read_model(opf_pipeline *p) { return opf_source_read(&p->module, p->source, p->context->diags); }
+static opf_status type_graph(opf_pipeline *p) { return opf_context_type(p->context, p->module); }
+
+static opf_status fuse(opf_pipeline *p) {
+    opf_fuse_options options = {.policy = p->policy, .max_depth = p->context->options.max_depth};
+    return opf_fuse(&p->fusion, p->module->graph, &options);
+}
+
+static opf_status schedule(opf_pipeline *p) {
+    opf_status status = opf_machine_choose(&p->machine, p->context->options.machine, p->module->arena, p->context->diags);
+    return status == OPF_OK ? opf_plan_nests(&p->nests, p->fusion, &p->machine) : status;
+}
+
+static opf_status plan(opf_pipeline *p) {
+    opf_plan_options options = {.machine = &p->machine, .kernel_body = opf_emit_kernel_body, .tap_all = p->tap_all};
+    return opf_plan(&p->program, p->fusion, p->nests, &options);
+}
+
+static opf_status emit(opf_pipeline *p) { return opf_sources_emit(&p->sources, p->program); }
+
+static opf_status compile(opf_pipeline *p) {
+    opf_compile_options options = opf_context_compile_options(p->context);
+    return opf_compile(&p->object, p->program, p->sources, &options);
+}
+
+/* ---- text forms ---- */
+
+static void print_graph(const opf_pipeline *p, opf_text *out) { opf_graph_print(p->module->graph, out); }
+static void print_groups(const opf_pipeline *p, opf_text *out) { opf_fusion_print(p->fusion, out); }
+static void print_program(const opf_pipeline *p, opf_text *out) { opf_program_print(p->program, out); }
+
+static void print_nests(const opf_pipeline *p, opf_text *out) {
+    for (size_t i = 0; i < p->fusion->groups.count; i++)
+        if (p->nests[i]) opf_nest_print(p->nests[i], out);
+}
+
+static void print_sources(const opf_pipeline *p, opf_text *out) {
+    for (int i = 0; i < p->sources->count; i++) {
+        opf_text_printf(out, "// ---- %s\n", p->sources->names[i]);
+        opf_text_add_n(out, opf_text_string(&p->sources->texts[i]), p->sources->texts[i].length);
+    }
+}
+
+static void print_object(const opf_pipeline *p, opf_text *out) { opf_text_printf(out, "%s%s\n", p->object, p->sources->warm ? " (from the cache)" : ""); }
+
+/* ---- the table ---- */
+
+typedef struct stage {
+    const char *name;
+    opf_status (*run)(opf_pipeline *pipeline); /* NULL: the row stands for the table of passes */
+    void (*print)(const opf_pipeline *pipeline, opf_text *out);
+    const opf_pass *pass;
+} stage;
+
+static const stage table[] = {
+    {"read", read_model, print_graph, NULL}, /* functions inlined */
+    {"type", type_graph, print_graph, NULL},
+    {"passes", NULL, print_graph, NULL},
+    {"fuse", fuse, print_groups, NULL},
+    {"loop", schedule, print_nests, NULL},
+    {"plan", plan, print_program, NULL},
+    {"emit", emit, print_sources, NULL},
+    {"compile", compile, print_object, NULL},
+};
+
+enum { MOST_STAGES = 64 };
+
+/* The table with the passes in their place. */
+static size_t all_stages(stage out[MOST_STAGES]) {
+    size_t n = 0;
+    for (size_t i = 0; i < OPF_COUNT(table); i++) {
+        if (table[i].run) out[n++] = table[i];
+        for (size_t k = 0; !table[i].run && k < opf_pass_count() && n + OPF_COUNT(table) < MOST_STAGES; k++)
+            out[n++] = (stage){opf_pass_at(k)->name, NULL, table[i].print, opf_pass_at(k)};
+    }
+    return n;
+}
+
+static int find(const stage *stages, size_t n, const char *name) {
+    for (size_t i = 0; name && i < n; i++)
+        if (strcmp(stages[i].name, name) == 0) return (int)i;
+    return -1;
+}
+
+bool opf_pipeline_has(const char *name) {
+    stage stages[MOST_STAGES];
+    return find(stages, all_stages(stages), name) >= 0;
+}
+
+const char *opf_pipeline_names(opf_arena *arena) {
+    stage stages[MOST_STAGES];
+    size_t n = all_stages(stages);
+    opf_text text = {0};
+    opf_text_add(&text, "one of ");
+    for (size_t i = 0; i < n; i++) opf_text_printf(&text, "%s%s", i ? ", " : "", stages[i].name);
+    const char *names = opf_arena_string(arena, opf_text_string(&text));
+    opf_text_free(&text);
+    return names;
+}
+
+/* ---- running it ---- */
+
+static bool runs_under(const stage *s, opf_policy policy) { return !s->pass || s->pass->policies & 1u << policy; }
+static opf_status run_stage(opf_pipeline *p, const stage *s) { return s->pass ? opf_pass_run(s->pass, p->module) : s->run(p); }
+
+static void dump(opf_pipeline *p, const stage *s) {
+    opf_text text = {0};
+    s->print(p, &text);
+    opf_context_say(p->context, opf_text_string(&text));
+    opf_text_free(&text);
+}
+
+static void tell_time(opf_pipeline *p, const stage *s, int64_t nanoseconds) {
+    opf_text text = {0};
+    opf_text_printf(&text, "%10.3f ms  %s\n", (double)nanoseconds / 1e6, s->name);
+    opf_context_say(p->context, opf_text_string(&text));
+    opf_text_free(&text);
+}
+
+static int last_stage(const opf_pipeline *p, const stage *stages, size_t n, enum opf_pipeline_end end) {
+    static const char *const names[] = {[OPF_TO_GRAPH] = "fuse", [OPF_TO_GROUPS] = "fuse", [OPF_TO_SOURCES] = "emit", [OPF_TO_OBJECT] = "compile"};
+    int last = find(stages, n, names[end]) - (end == OPF_TO_GRAPH);
+    if (p->silent) return last;
+    int stop = find(stages, n, p->context->options.stop_after), shown = find(stages, n, p->context->options.dump_after);
+    last = stop > last ? stop : last;
+    return shown > last ? shown : last;
+}
+
+opf_status opf_pipeline_run(opf_pipeline *p, enum opf_pipeline_end end) {
+    stage stages[MOST_STAGES];
+    size_t n = all_stages(stages);
+    const opf_options *options = &p->context->options;
+    int last = last_stage(p, stages, n, end);
+    for (int i = 0; i <= last; i++) {
+        const stage *s = &stages[i];
+        if (runs_under(s, p->policy)) {
+            int64_t begun = opf_clock_now();
+            opf_status status = run_stage(p, s);
+            if (options->time_passes && !p->silent) tell_time(p, s, opf_clock_now() - begun);
+            if (status != OPF_OK) return status;
+        }
+        if (p->silent) continue;
+        if (options->dump_after && strcmp(options->dump_after, s->name) == 0) dump(p, s);
+        if (options->stop_after && strcmp(options->stop_after, s->name) == 0) {
+            p->stopped = true;
+            return OPF_OK;
+        }
+    }
+    return OPF_OK;
+}
+
+void opf_pipeline_free(opf_pipeline *p) {
+    opf_sources_free(p->sources);
+    if (p->module) opf_module_free(p->module);
+}

@@ -1,0 +1,34 @@
+/* The corridor as one table: what runs, in which order, under which policy. --dump-after, --stop-after and --time-passes
+ * follow from it. */
+#ifndef OPF_API_PIPELINE_H
+#define OPF_API_PIPELINE_H
+
+#include "api/model.h"
+
+/* A model on its way from file to shared object. What a stage of the table has made is set, the rest is NULL. */
+typedef struct opf_pipeline {
+    opf_context *context;
+    const opf_source *source;
+    opf_policy policy;
+    bool tap_all;              /* plan.h */
+    bool silent;               /* no dumps, no times: a second pipeline for the same call */
+    opf_machine machine;
+    opf_module *module;
+    opf_fusion *fusion;
+    const opf_nest *const *nests;
+    opf_program *program;
+    opf_sources *sources;
+    const char *object;
+    bool stopped;              /* by --stop-after, before the stage that was asked for */
+} opf_pipeline;
+
+enum opf_pipeline_end { OPF_TO_GRAPH, OPF_TO_GROUPS, OPF_TO_SOURCES, OPF_TO_OBJECT };
+
+/* Runs the table up to `end`, or further where a dump asks for it. Frees nothing: opf_pipeline_free does. */
+opf_status opf_pipeline_run(opf_pipeline *pipeline, enum opf_pipeline_end end);
+void opf_pipeline_free(opf_pipeline *pipeline); /* what it holds, not itself */
+
+bool opf_pipeline_has(const char *stage);
+const char *opf_pipeline_names(opf_arena *arena); /* "one of read, type, …" */
+
+#endif

@@ -1,0 +1,53 @@
+/* Reports about a model: explain, graph. */
+#include <string.h>
+
+#include "api/pipeline.h"
+#include "report/graph.h"
+
+static opf_status unknown_format(opf_context *context, const char *format) {
+    opf_diag_add(context->diags, OPF_ERROR, "usage", OPF_NO_PLACE, "there is no format '%s'", format);
+    return OPF_ERROR_USAGE;
+}
+
+static opf_pipeline pipeline_of(opf_model *model) {
+    return (opf_pipeline){.context = model->context, .source = &model->source, .policy = model->context->options.policy};
+}
+
+opf_status opf_model_explain(opf_model *model, const char *format, char **out) {
+    *out = NULL;
+    bool json = strcmp(format, "json") == 0;
+    if (!json && strcmp(format, "text") != 0) return unknown_format(model->context, format);
+    opf_pipeline pipeline = pipeline_of(model);
+    opf_text text = {0};
+    opf_status status = opf_pipeline_run(&pipeline, OPF_TO_GROUPS);
+    if (status == OPF_OK && !pipeline.stopped) {
+        if (json) status = opf_explain_json(pipeline.fusion, &text);
+        else opf_explain_text(pipeline.fusion, &text);
+        if (status == OPF_OK) *out = opf_text_take(&text);
+    }
+    opf_text_free(&text);
+    opf_pipeline_free(&pipeline);
+    return status;
+}
+
+opf_status opf_model_graph(opf_model *model, const char *format, int after, char **out) {
+    *out = NULL;
+    opf_text text = {0};
+    if (!after) {
+        opf_status status = opf_report_graph(model->module->graph, NULL, format, &text);
+        if (status == OPF_ERROR_USAGE) return unknown_format(model->context, format);
+        if (status == OPF_OK) *out = opf_text_take(&text);
+        opf_text_free(&text);
+        return status;
+    }
+    opf_pipeline pipeline = pipeline_of(model);
+    opf_status status = opf_pipeline_run(&pipeline, OPF_TO_GROUPS);
+    if (status == OPF_OK && !pipeline.stopped) {
+        status = opf_report_graph(pipeline.module->graph, pipeline.fusion, format, &text);
+        if (status == OPF_ERROR_USAGE) status = unknown_format(model->context, format);
+        if (status == OPF_OK) *out = opf_text_take(&text);
+    }
+    opf_text_free(&text);
+    opf_pipeline_free(&pipeline);
+    return status;
+}

@@ -1,0 +1,25 @@
+/* A compiled model and its buffers. */
+#ifndef OPF_API_SESSION_H
+#define OPF_API_SESSION_H
+
+#include "api/pipeline.h"
+
+struct opf_session {
+    opf_model *model;
+    opf_pipeline pipeline;
+    opf_runner *runner;
+    int64_t *input_dims;           /* OPF_MAX_RANK each, of the sizes prepared last */
+    const int64_t **dims_of_input;
+    const void **inputs;
+    int64_t *output_dims;          /* OPF_MAX_RANK each */
+    void **outputs;                /* own memory */
+    size_t *output_room;
+    bool prepared;
+};
+
+/* A session under a policy of its own, with taps (plan/program.h) or not. */
+opf_status opf_session_make(opf_session **out, opf_model *model, opf_policy policy, bool tap_all, bool silent);
+/* All outputs of the program, taps included: program->outputs.count of them. */
+opf_status opf_session_run_all(opf_session *session, const opf_array *inputs, opf_array *outputs);
+
+#endif
