@@ -23,7 +23,10 @@
     X(slice)                                                                                                           \
     X(pad)                                                                                                             \
     X(gather)                                                                                                          \
-    X(generate)
+    X(generate)                                                                                                        \
+    X(resize)                                                                                                          \
+    X(einsum)                                                                                                          \
+    X(scan)
 
 #define OPF_DECLARE_FAMILY(name)                                                                                       \
     extern const opf_op opf_ops_##name[];                                                                              \
