@@ -135,7 +135,11 @@ static void print_report(const checking *c, const char *path, opf_text *out) {
 
 /* ---- report as JSON ---- */
 
-static json_t *string_or_null(const char *text) { return text ? json_string(text) ? json_string(text) : json_string("?") : json_null(); }
+/* Names that are no UTF-8 cannot be JSON. */
+static json_t *string_or_null(const char *text) {
+    json_t *string = text ? json_string(text) : json_null();
+    return string ? string : json_string("(no UTF-8)");
+}
 
 static json_t *port_json(const checking *c, const opf_value *value, const char *name) {
     json_t *dims = json_array();

@@ -28,7 +28,7 @@ void opf_emit_size(opf_dim dim, opf_text *out) {
 /* ---- solve ---- */
 
 static void emit_check(const opf_program *program, size_t index, opf_text *out) {
-    const opf_check *check = &program->checks.data[index];
+    const opf_condition *check = &program->checks.data[index];
     opf_text_add(out, "    if (!(");
     if (check->guard) {
         opf_emit_size(check->guard->left, out);
@@ -47,7 +47,7 @@ static void emit_check(const opf_program *program, size_t index, opf_text *out) 
 static void emit_solve(const opf_program *program, opf_text *out) {
     opf_mentions mentions = opf_mentions_new(program, program->module->arena);
     for (size_t i = 0; i < program->checks.count; i++) {
-        const opf_check *check = &program->checks.data[i];
+        const opf_condition *check = &program->checks.data[i];
         opf_mentions_add(&mentions, check->want);
         if (check->guard) opf_mentions_add(&mentions, check->guard->left);
         if (check->guard) opf_mentions_add(&mentions, check->guard->right);

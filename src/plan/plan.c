@@ -13,11 +13,11 @@ static void add_checks(opf_program *program, opf_arena *arena) {
             bool source = false;
             for (size_t s = 0; s < program->n_symbols && !source; s++)
                 source = program->sources[s].input == (int)i && program->sources[s].axis == axis;
-            if (!source) OPF_PUSH(arena, &program->checks, (opf_check){(int)i, axis, input->dims[axis], NULL});
+            if (!source) OPF_PUSH(arena, &program->checks, (opf_condition){(int)i, axis, input->dims[axis], NULL});
         }
     }
     for (size_t i = 0; i < program->module->guards.count; i++)
-        OPF_PUSH(arena, &program->checks, (opf_check){-1, -1, NULL, &program->module->guards.data[i]});
+        OPF_PUSH(arena, &program->checks, (opf_condition){-1, -1, NULL, &program->module->guards.data[i]});
 }
 
 /* ---- steps ---- */

@@ -52,7 +52,7 @@ static void print_symbols(const opf_program *program, opf_text *out) {
         opf_text_printf(out, "symbol %s = axis %d of '%s'\n", source->symbol->name, source->axis, input_name(program, source->input));
     }
     for (size_t i = 0; i < program->checks.count; i++) {
-        const opf_check *check = &program->checks.data[i];
+        const opf_condition *check = &program->checks.data[i];
         opf_text_add(out, "check ");
         if (check->guard) {
             print_dim(check->guard->left, out);

@@ -59,11 +59,11 @@ typedef struct opf_step {
 } opf_step;
 
 /* What must hold of the inputs' dims. input >= 0: dim `axis` of graph input `input` equals `want`. Else `guard`. */
-typedef struct opf_check {
+typedef struct opf_condition {
     int input, axis;
     opf_dim want;
     const opf_guard *guard;
-} opf_check;
+} opf_condition;
 
 typedef struct opf_program {
     opf_module *module;
@@ -71,7 +71,7 @@ typedef struct opf_program {
     const opf_machine *machine;
     size_t n_symbols;
     opf_symbol_source *sources;          /* one a symbol, in the program's order of symbols */
-    OPF_VEC(opf_check) checks;           /* `solve` gives 1 + the number of the first that fails */
+    OPF_VEC(opf_condition) checks;           /* `solve` gives 1 + the number of the first that fails */
     OPF_VEC(const opf_value *) outputs;  /* the graph's, then the taps */
     OPF_VEC(opf_weight) weights;
     OPF_VEC(opf_buffer) buffers;

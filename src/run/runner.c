@@ -78,7 +78,7 @@ static int64_t value_of(const opf_runner *runner, opf_dim dim) {
 }
 
 static void report_check(const opf_runner *runner, int index, const int64_t *const *input_dims) {
-    const opf_check *check = &runner->program->checks.data[index];
+    const opf_condition *check = &runner->program->checks.data[index];
     opf_place place = {runner->program->module->path, NULL, NULL, -1};
     if (!check->guard) {
         const opf_value *input = runner->program->fusion->graph->inputs.data[check->input];
