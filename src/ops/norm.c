@@ -1,12 +1,9 @@
 /* Normalisations: statistics over some axes, then an element-wise result. */
 #include "ops/families.h"
+#include "ops/index.h"
 #include "ops/reduction.h"
 
 #include <string.h>
-
-static const opf_expr *cast_to(opf_pool *pool, opf_dtype dtype, const opf_expr *x) {
-    return x->dtype == dtype ? x : opf_cast(pool, dtype, x);
-}
 
 static opf_status check_float(opf_call *call) {
     opf_dtype T = opf_call_dtype(call, 0);
@@ -16,7 +13,7 @@ static opf_status check_float(opf_call *call) {
 
 /* Appends the stage that is the node's first output: over the first input's extents, rounded to its type. */
 static opf_status finish(opf_call *call, const opf_expr *value) {
-    value = cast_to(call->pool, opf_call_dtype(call, 0), value);
+    value = opf_call_convert(call, opf_call_dtype(call, 0), value);
     opf_call_result(call, 0, opf_call_map(call, NULL, opf_call_rank(call, 0), opf_call_input(call, 0)->dims, value));
     return OPF_OK;
 }
@@ -35,9 +32,9 @@ static opf_reduction softmax_axes(opf_call *call) {
 /* Stages of the largest element of each row and of exp(x - largest), whose number is returned. */
 static int exponentials(opf_call *call, const opf_reduction *reduction, opf_dtype compute, int *largest) {
     opf_pool *pool = call->pool;
-    const opf_expr *term = cast_to(pool, compute, opf_reduction_load(call, reduction, 0));
+    const opf_expr *term = opf_call_convert(call, compute, opf_reduction_load(call, reduction, 0));
     *largest = opf_reduction_stage(call, reduction, "max", OPF_COMBINE_MAX, compute, compute, term);
-    const opf_expr *x = cast_to(pool, compute, opf_call_load_same(call, 0));
+    const opf_expr *x = opf_call_convert(call, compute, opf_call_load_same(call, 0));
     const opf_expr *shifted = opf_binary(pool, OPF_OP_SUB, x, opf_reduction_spread(call, reduction, *largest));
     return opf_call_map(call, "exp", reduction->rank, opf_call_input(call, 0)->dims, opf_unary(pool, OPF_OP_EXP, shifted));
 }
@@ -59,7 +56,7 @@ static opf_status build_log_softmax(opf_call *call) {
     int largest, power = exponentials(call, &reduction, compute, &largest);
     int total = opf_reduction_stage(call, &reduction, "sum", OPF_COMBINE_SUM, compute, compute, opf_reduction_load(call, &reduction, power));
     int logarithm = opf_call_map(call, "log", reduction.n_axes, reduction.extents, opf_unary(pool, OPF_OP_LOG, opf_call_load_same(call, total)));
-    const opf_expr *x = cast_to(pool, compute, opf_call_load_same(call, 0));
+    const opf_expr *x = opf_call_convert(call, compute, opf_call_load_same(call, 0));
     const opf_expr *shifted = opf_binary(pool, OPF_OP_SUB, x, opf_reduction_spread(call, &reduction, largest));
     return finish(call, opf_binary(pool, OPF_OP_SUB, shifted, opf_reduction_spread(call, &reduction, logarithm)));
 }
@@ -82,7 +79,7 @@ static opf_status build_hardmax(opf_call *call) {
     if (check_float(call) != OPF_OK || call->failed) return OPF_ERROR_INPUT;
     opf_dtype T = opf_call_dtype(call, 0), compute = opf_call_compute(T);
     if (reduction.n_reduced == 0) return finish(call, opf_number(pool, T, 1));
-    const opf_expr *term = cast_to(pool, compute, opf_reduction_load(call, &reduction, 0));
+    const opf_expr *term = opf_call_convert(call, compute, opf_reduction_load(call, &reduction, 0));
     int where = opf_call_stage(call, "argmax", reduction.n_axes, reduction.n_reduced, reduction.extents, NULL, OPF_COMBINE_ARGMAX, OPF_INT64, compute,
                                term, reduced_position(call, &reduction, false));
     const opf_expr *here = opf_binary(pool, OPF_OP_EQ, reduced_position(call, &reduction, true), opf_reduction_spread(call, &reduction, where));
@@ -122,7 +119,7 @@ typedef struct statistics { int mean, inv_std; } statistics;
 
 /* Two passes: the mean, then the mean of squared deviations from it. */
 static statistics mean_and_inverse_deviation(opf_call *call, const opf_reduction *reduction, opf_dtype compute, double epsilon) {
-    const opf_expr *x = cast_to(call->pool, compute, opf_reduction_load(call, reduction, 0));
+    const opf_expr *x = opf_call_convert(call, compute, opf_reduction_load(call, reduction, 0));
     int mean = mean_of(call, reduction, "sum", "mean", compute, x);
     int variance = mean_of(call, reduction, "squares", "variance", compute, squared_deviation(call, x, mean));
     return (statistics){mean, inverse_root(call, reduction, variance, compute, epsilon)};
@@ -131,7 +128,7 @@ static statistics mean_and_inverse_deviation(opf_call *call, const opf_reduction
 /* (x - mean) * inv_std at the point of the result; the statistics are given as expressions there. */
 static const opf_expr *normalised(opf_call *call, opf_dtype compute, const opf_expr *mean, const opf_expr *inv_std) {
     opf_pool *pool = call->pool;
-    const opf_expr *x = cast_to(pool, compute, opf_call_load_same(call, 0));
+    const opf_expr *x = opf_call_convert(call, compute, opf_call_load_same(call, 0));
     return opf_binary(pool, OPF_OP_MUL, opf_binary(pool, OPF_OP_SUB, x, mean), inv_std);
 }
 
@@ -150,7 +147,7 @@ static const opf_expr *scaled(opf_call *call, opf_dtype compute, const opf_expr 
             opf_call_error(call, "shape", "input %d '%s' has more axes than input 0", inputs[k], operand->name);
         if (call->failed) return value;
         const opf_expr *load = opf_call_load_broadcast(call, inputs[k], x->rank, x->dims);
-        value = opf_binary(pool, operations[k], value, cast_to(pool, compute, load));
+        value = opf_binary(pool, operations[k], value, opf_call_convert(call, compute, load));
     }
     return value;
 }
@@ -180,10 +177,10 @@ static opf_status build_rms_normalization(opf_call *call) {
     opf_reduction reduction = trailing_axes(call);
     if (check_float(call) != OPF_OK || call->failed) return OPF_ERROR_INPUT;
     opf_dtype compute = opf_call_compute(opf_call_dtype(call, 0));
-    const opf_expr *term = cast_to(pool, compute, opf_reduction_load(call, &reduction, 0));
+    const opf_expr *term = opf_call_convert(call, compute, opf_reduction_load(call, &reduction, 0));
     int mean = mean_of(call, &reduction, "squares", "mean_square", compute, opf_binary(pool, OPF_OP_MUL, term, term));
     int inverse = inverse_root(call, &reduction, mean, compute, opf_node_float(call->node, "epsilon", (float)1e-5));
-    const opf_expr *x = cast_to(pool, compute, opf_call_load_same(call, 0));
+    const opf_expr *x = opf_call_convert(call, compute, opf_call_load_same(call, 0));
     opf_call_result(call, 1, inverse);
     return finish(call, scaled(call, compute, opf_binary(pool, OPF_OP_MUL, x, opf_reduction_spread(call, &reduction, inverse)), 1, -1));
 }
@@ -199,7 +196,7 @@ static const opf_expr *per_channel(opf_call *call, int input, opf_dtype compute)
     opf_dim channels = opf_call_rank(call, 0) > 1 ? opf_call_dim(call, 0, 1) : opf_int(call->pool, 1);
     opf_call_same(call, opf_call_dim(call, input, 0), channels, opf_arena_printf(call->arena, "input %d has one element a channel", input));
     const opf_expr *channel = opf_call_rank(call, 0) > 1 ? opf_var(call->pool, 1) : opf_int(call->pool, 0);
-    return cast_to(call->pool, compute, opf_call_load(call, input, &channel));
+    return opf_call_convert(call, compute, opf_call_load(call, input, &channel));
 }
 
 /* Before opset 9, spatial = 0 gives one statistic an element: operands of the shape behind the batch axis. */
@@ -212,7 +209,7 @@ static const opf_expr *per_element(opf_call *call, int input, opf_dtype compute)
         opf_call_same(call, opf_call_dim(call, input, k - 1), opf_call_dim(call, 0, k), "one statistic an element");
         index[k - 1] = opf_var(call->pool, k);
     }
-    return cast_to(call->pool, compute, opf_call_load(call, input, index));
+    return opf_call_convert(call, compute, opf_call_load(call, input, index));
 }
 
 /* (x - mean) / sqrt(variance + epsilon) * scale + bias, statistics given (inference). */
@@ -231,7 +228,7 @@ static opf_status build_batch_normalization(opf_call *call) {
     if (call->failed) return OPF_ERROR_INPUT;
     const opf_expr *epsilon = opf_real(pool, compute, opf_node_float(call->node, "epsilon", (float)1e-5));
     const opf_expr *deviation = opf_unary(pool, OPF_OP_SQRT, opf_binary(pool, OPF_OP_ADD, operand[4], epsilon));
-    const opf_expr *x = cast_to(pool, compute, opf_call_load_same(call, 0));
+    const opf_expr *x = opf_call_convert(call, compute, opf_call_load_same(call, 0));
     const opf_expr *unit = opf_binary(pool, OPF_OP_DIV, opf_binary(pool, OPF_OP_SUB, x, operand[3]), deviation);
     return finish(call, opf_binary(pool, OPF_OP_ADD, opf_binary(pool, OPF_OP_MUL, unit, operand[1]), operand[2]));
 }
@@ -272,7 +269,7 @@ static const opf_expr *group_operand(opf_call *call, int input, int64_t groups, 
     if (call->op->since >= 21) return per_channel(call, input, compute);
     if (opf_call_rank(call, input) != 1) opf_call_error(call, "shape", "input %d of %s must have one axis", input, call->op->name);
     else opf_call_same(call, opf_call_dim(call, input, 0), opf_int(call->pool, groups), "one element a group");
-    return call->failed ? opf_number(call->pool, compute, 0) : cast_to(call->pool, compute, opf_call_load(call, input, &group));
+    return call->failed ? opf_number(call->pool, compute, 0) : opf_call_convert(call, compute, opf_call_load(call, input, &group));
 }
 
 static opf_status build_group_normalization(opf_call *call) {
@@ -308,12 +305,12 @@ static opf_status build_mean_variance_normalization(opf_call *call) {
     if (check_float(call) != OPF_OK || call->failed) return OPF_ERROR_INPUT;
     opf_dtype compute = opf_call_compute(opf_call_dtype(call, 0));
     opf_reduction reduction = opf_reduction_over(call, 0, count, axes, true);
-    const opf_expr *term = cast_to(pool, compute, opf_reduction_load(call, &reduction, 0));
+    const opf_expr *term = opf_call_convert(call, compute, opf_reduction_load(call, &reduction, 0));
     int mean = mean_of(call, &reduction, "sum", "mean", compute, term);
     int variance = mean_of(call, &reduction, "squares", "variance", compute, squared_deviation(call, term, mean));
     const opf_expr *deviation = opf_binary(pool, OPF_OP_ADD, opf_unary(pool, OPF_OP_SQRT, opf_call_load_same(call, variance)), opf_real(pool, compute, 1e-9));
     int std = opf_call_map(call, "std", reduction.n_axes, reduction.extents, deviation);
-    const opf_expr *x = cast_to(pool, compute, opf_call_load_same(call, 0));
+    const opf_expr *x = opf_call_convert(call, compute, opf_call_load_same(call, 0));
     const opf_expr *centred = opf_binary(pool, OPF_OP_SUB, x, opf_reduction_spread(call, &reduction, mean));
     return finish(call, opf_binary(pool, OPF_OP_DIV, centred, opf_reduction_spread(call, &reduction, std)));
 }
@@ -327,12 +324,12 @@ static opf_status build_lp_normalization(opf_call *call) {
     if (check_float(call) != OPF_OK || call->failed) return OPF_ERROR_INPUT;
     opf_dtype compute = opf_call_compute(opf_call_dtype(call, 0));
     opf_reduction reduction = opf_reduction_over(call, 0, 1, &axis, true);
-    const opf_expr *x = cast_to(pool, compute, opf_reduction_load(call, &reduction, 0));
+    const opf_expr *x = opf_call_convert(call, compute, opf_reduction_load(call, &reduction, 0));
     const opf_expr *term = p == 1 ? opf_unary(pool, OPF_OP_ABS, x) : opf_binary(pool, OPF_OP_MUL, x, x);
     int norm = opf_reduction_stage(call, &reduction, "sum", OPF_COMBINE_SUM, compute, compute, term);
     if (p == 2) norm = opf_call_map(call, "norm", reduction.n_axes, reduction.extents, opf_unary(pool, OPF_OP_SQRT, opf_call_load_same(call, norm)));
     const opf_expr *divisor = opf_reduction_spread(call, &reduction, norm), *zero = opf_real(pool, compute, 0);
-    const opf_expr *value = opf_binary(pool, OPF_OP_DIV, cast_to(pool, compute, opf_call_load_same(call, 0)), divisor);
+    const opf_expr *value = opf_binary(pool, OPF_OP_DIV, opf_call_convert(call, compute, opf_call_load_same(call, 0)), divisor);
     return finish(call, opf_select(pool, opf_binary(pool, OPF_OP_EQ, divisor, zero), zero, value));
 }
 
@@ -354,7 +351,7 @@ static opf_status build_lrn(opf_call *call) {
     extents[rank] = opf_int(pool, size);
     const opf_expr *channel = opf_sub(pool, opf_add(pool, opf_var(pool, 1), opf_var(pool, rank)), opf_int(pool, (size - 1) / 2));
     indices[1] = channel;
-    const opf_expr *x = cast_to(pool, compute, opf_call_load(call, 0, indices));
+    const opf_expr *x = opf_call_convert(call, compute, opf_call_load(call, 0, indices));
     const opf_expr *inside = opf_binary(pool, OPF_OP_AND, opf_binary(pool, OPF_OP_GE, channel, opf_int(pool, 0)), opf_binary(pool, OPF_OP_LT, channel, extents[1]));
     const opf_expr *term = opf_select(pool, inside, opf_binary(pool, OPF_OP_MUL, x, x), opf_real(pool, compute, 0));
     int squares = opf_call_stage(call, "squares", rank, 1, extents, NULL, OPF_COMBINE_SUM, compute, compute, term, NULL);
@@ -362,7 +359,7 @@ static opf_status build_lrn(opf_call *call) {
     const opf_expr *scaled_sum = opf_binary(pool, OPF_OP_MUL, opf_real(pool, compute, alpha), opf_call_load_same(call, squares));
     const opf_expr *base = opf_binary(pool, OPF_OP_ADD, opf_real(pool, compute, opf_node_float(call->node, "bias", 1)), scaled_sum);
     const opf_expr *power = opf_binary(pool, OPF_OP_POW, base, opf_real(pool, compute, opf_node_float(call->node, "beta", 0.75)));
-    return finish(call, opf_binary(pool, OPF_OP_DIV, cast_to(pool, compute, opf_call_load_same(call, 0)), power));
+    return finish(call, opf_binary(pool, OPF_OP_DIV, opf_call_convert(call, compute, opf_call_load_same(call, 0)), power));
 }
 
 #define NORM(name, since, min_inputs, max_inputs, max_outputs, build)                                                  \

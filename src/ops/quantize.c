@@ -1,10 +1,7 @@
 /* Quantisation: QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear. */
 #include "ops/families.h"
+#include "ops/index.h"
 #include "ops/reduction.h"
-
-static const opf_expr *cast_to(opf_pool *pool, opf_dtype dtype, const opf_expr *x) {
-    return x->dtype == dtype ? x : opf_cast(pool, dtype, x);
-}
 
 static bool is_quantised_integer(opf_dtype dtype) {
     return opf_dtype_is_integer(dtype) && opf_dtype_bits(dtype) <= 16;
@@ -46,10 +43,11 @@ static limits limits_of(opf_dtype dtype) {
 }
 
 /* The nearest integer, even at halves, shifted by the zero point and kept inside the type. */
-static const opf_expr *quantised(opf_pool *pool, const opf_expr *ratio, const opf_expr *zero_point, opf_dtype to) {
+static const opf_expr *quantised(opf_call *call, const opf_expr *ratio, const opf_expr *zero_point, opf_dtype to) {
+    opf_pool *pool = call->pool;
     opf_dtype compute = (opf_dtype)ratio->dtype;
     const opf_expr *value = opf_unary(pool, OPF_OP_ROUND, ratio);
-    if (zero_point) value = opf_binary(pool, OPF_OP_ADD, value, cast_to(pool, compute, zero_point));
+    if (zero_point) value = opf_binary(pool, OPF_OP_ADD, value, opf_call_convert(call, compute, zero_point));
     limits inside = limits_of(to);
     value = opf_binary(pool, OPF_OP_MIN, opf_binary(pool, OPF_OP_MAX, value, opf_real(pool, compute, inside.low)), opf_real(pool, compute, inside.high));
     return opf_cast(pool, to, value);
@@ -72,8 +70,8 @@ static opf_status build_quantize(opf_call *call) {
     const opf_expr *scale = parameter(call, 1), *zero_point = opf_call_input(call, 2) ? parameter(call, 2) : NULL;
     if (call->failed) return OPF_ERROR_INPUT;
     opf_dtype compute = from == OPF_FLOAT64 ? OPF_FLOAT64 : OPF_FLOAT32;
-    const opf_expr *ratio = opf_binary(pool, OPF_OP_DIV, cast_to(pool, compute, opf_call_load_same(call, 0)), cast_to(pool, compute, scale));
-    const opf_expr *value = eight_bit_float ? opf_cast(pool, to, ratio) : quantised(pool, ratio, zero_point, to);
+    const opf_expr *ratio = opf_binary(pool, OPF_OP_DIV, opf_call_convert(call, compute, opf_call_load_same(call, 0)), opf_call_convert(call, compute, scale));
+    const opf_expr *value = eight_bit_float ? opf_cast(pool, to, ratio) : quantised(call, ratio, zero_point, to);
     opf_call_result(call, 0, opf_call_map(call, NULL, opf_call_rank(call, 0), opf_call_input(call, 0)->dims, value));
     return OPF_OK;
 }
@@ -92,9 +90,9 @@ static opf_status build_dequantize(opf_call *call) {
     if (call->failed) return OPF_ERROR_INPUT;
     opf_dtype compute = opf_call_compute(to);
     const opf_expr *x = opf_call_load_same(call, 0);
-    if (zero_point) x = opf_binary(pool, OPF_OP_SUB, cast_to(pool, OPF_INT32, x), cast_to(pool, OPF_INT32, zero_point));
-    const opf_expr *value = opf_binary(pool, OPF_OP_MUL, cast_to(pool, compute, x), cast_to(pool, compute, scale));
-    opf_call_result(call, 0, opf_call_map(call, NULL, opf_call_rank(call, 0), opf_call_input(call, 0)->dims, cast_to(pool, to, value)));
+    if (zero_point) x = opf_binary(pool, OPF_OP_SUB, opf_call_convert(call, OPF_INT32, x), opf_call_convert(call, OPF_INT32, zero_point));
+    const opf_expr *value = opf_binary(pool, OPF_OP_MUL, opf_call_convert(call, compute, x), opf_call_convert(call, compute, scale));
+    opf_call_result(call, 0, opf_call_map(call, NULL, opf_call_rank(call, 0), opf_call_input(call, 0)->dims, opf_call_convert(call, to, value)));
     return OPF_OK;
 }
 
@@ -116,9 +114,9 @@ static opf_status build_dynamic_quantize(opf_call *call) {
     int scale = opf_call_map(call, "scale", 0, NULL, opf_binary(pool, OPF_OP_DIV, opf_binary(pool, OPF_OP_SUB, high, low), steps));
     const opf_expr *s = opf_call_load(call, scale, NULL);
     const opf_expr *offset = opf_binary(pool, OPF_OP_SUB, zero, opf_binary(pool, OPF_OP_DIV, low, s));
-    int zero_point = opf_call_map(call, "zero_point", 0, NULL, quantised(pool, offset, NULL, OPF_UINT8));
+    int zero_point = opf_call_map(call, "zero_point", 0, NULL, quantised(call, offset, NULL, OPF_UINT8));
     const opf_expr *ratio = opf_binary(pool, OPF_OP_DIV, opf_call_load_same(call, 0), s);
-    const opf_expr *value = quantised(pool, ratio, opf_call_load(call, zero_point, NULL), OPF_UINT8);
+    const opf_expr *value = quantised(call, ratio, opf_call_load(call, zero_point, NULL), OPF_UINT8);
     opf_call_result(call, 0, opf_call_map(call, NULL, opf_call_rank(call, 0), opf_call_input(call, 0)->dims, value));
     opf_call_result(call, 1, scale);
     opf_call_result(call, 2, zero_point);

@@ -1,5 +1,6 @@
 /* Reductions over whole axes: ReduceSum and its kin, ArgMax, ArgMin, global pooling. */
 #include "ops/families.h"
+#include "ops/index.h"
 #include "ops/reduction.h"
 
 #include <string.h>
@@ -53,10 +54,6 @@ static const opf_expr *apply_after(opf_call *call, after after, const opf_reduct
     }
 }
 
-static const opf_expr *cast_to(opf_pool *pool, opf_dtype dtype, const opf_expr *x) {
-    return x->dtype == dtype ? x : opf_cast(pool, dtype, x);
-}
-
 /* Sums and products run in the accumulator's type; extremes are exact in the type in which values are computed. */
 static opf_dtype accumulator_of(opf_combiner combiner, opf_dtype T) {
     bool extreme = combiner == OPF_COMBINE_MAX || combiner == OPF_COMBINE_MIN;
@@ -70,7 +67,7 @@ static opf_status build_reduction(opf_call *call, const struct reduce_row *row, 
         combiner = combiner == OPF_COMBINE_MAX ? OPF_COMBINE_OR : OPF_COMBINE_AND;
         accumulator = OPF_BOOL;
     }
-    const opf_expr *term = cast_to(call->pool, accumulator, opf_reduction_load(call, reduction, 0));
+    const opf_expr *term = opf_call_convert(call, accumulator, opf_reduction_load(call, reduction, 0));
     term = apply_before(call->pool, row->before, term);
     if (row->after == NOTHING) {
         opf_call_result(call, 0, opf_reduction_stage(call, reduction, NULL, combiner, T, accumulator, term));
@@ -78,7 +75,7 @@ static opf_status build_reduction(opf_call *call, const struct reduce_row *row, 
     }
     int total = opf_reduction_stage(call, reduction, "sum", combiner, accumulator, accumulator, term);
     const opf_expr *value = apply_after(call, row->after, reduction, opf_call_load_same(call, total));
-    int result = opf_call_map(call, NULL, reduction->n_axes, reduction->extents, cast_to(call->pool, T, value));
+    int result = opf_call_map(call, NULL, reduction->n_axes, reduction->extents, opf_call_convert(call, T, value));
     if (row->after == DIVIDE) opf_call_note(call, result, "mean");
     opf_call_result(call, 0, result);
     return OPF_OK;
@@ -114,7 +111,7 @@ static opf_status build_log_sum_exp(opf_call *call) {
     opf_reduction reduction = reduce_axes(call);
     if (check_type(call, false) != OPF_OK || call->failed) return OPF_ERROR_INPUT;
     opf_dtype T = opf_call_dtype(call, 0), compute = opf_dtype_is_float(T) ? opf_call_compute(T) : OPF_FLOAT64;
-    const opf_expr *x = cast_to(pool, compute, opf_reduction_load(call, &reduction, 0));
+    const opf_expr *x = opf_call_convert(call, compute, opf_reduction_load(call, &reduction, 0));
     int largest = opf_reduction_stage(call, &reduction, "max", OPF_COMBINE_MAX, compute, compute, x);
     const opf_expr *m = opf_call_load_same(call, largest);
     /* An infinite maximum would make inf - inf. */
@@ -122,7 +119,7 @@ static opf_status build_log_sum_exp(opf_call *call) {
     const opf_expr *term = opf_unary(pool, OPF_OP_EXP, opf_binary(pool, OPF_OP_SUB, x, opf_call_load_same(call, shift)));
     int total = opf_reduction_stage(call, &reduction, "sum", OPF_COMBINE_SUM, compute, compute, term);
     const opf_expr *result = opf_binary(pool, OPF_OP_ADD, opf_unary(pool, OPF_OP_LOG, opf_call_load_same(call, total)), opf_call_load_same(call, shift));
-    opf_call_result(call, 0, opf_call_map(call, NULL, reduction.n_axes, reduction.extents, cast_to(pool, T, result)));
+    opf_call_result(call, 0, opf_call_map(call, NULL, reduction.n_axes, reduction.extents, opf_call_convert(call, T, result)));
     return OPF_OK;
 }
 
@@ -137,7 +134,7 @@ static opf_status build_arg(opf_call *call) {
     bool last = opf_node_int(call->node, "select_last_index", 0) != 0, largest = strcmp(call->op->name, "ArgMax") == 0;
     opf_combiner first_of = largest ? OPF_COMBINE_ARGMAX : OPF_COMBINE_ARGMIN, last_of = largest ? OPF_COMBINE_ARGMAX_LAST : OPF_COMBINE_ARGMIN_LAST;
     opf_dtype compute = opf_call_compute(opf_call_dtype(call, 0));
-    const opf_expr *value = cast_to(call->pool, compute, opf_reduction_load(call, &reduction, 0));
+    const opf_expr *value = opf_call_convert(call, compute, opf_reduction_load(call, &reduction, 0));
     int stage = opf_call_stage(call, NULL, reduction.n_axes, 1, reduction.extents, NULL, last ? last_of : first_of, OPF_INT64, compute, value,
                                opf_var(call->pool, reduction.n_axes));
     opf_call_result(call, 0, stage);
@@ -165,13 +162,13 @@ static opf_status build_global_lp_pool(opf_call *call) {
     opf_pool *pool = call->pool;
     opf_dtype T = opf_call_dtype(call, 0), compute = opf_call_compute(T);
     int64_t p = opf_node_int(call->node, "p", 2);
-    const opf_expr *power = opf_number(pool, compute, (double)p), *x = cast_to(pool, compute, opf_reduction_load(call, &reduction, 0));
+    const opf_expr *power = opf_number(pool, compute, (double)p), *x = opf_call_convert(call, compute, opf_reduction_load(call, &reduction, 0));
     const opf_expr *term = p == 2 ? opf_binary(pool, OPF_OP_MUL, x, x) : opf_unary(pool, OPF_OP_ABS, x);
     if (p > 2) term = opf_binary(pool, OPF_OP_POW, term, power);
     int total = opf_reduction_stage(call, &reduction, "sum", OPF_COMBINE_SUM, compute, compute, term);
     const opf_expr *sum = opf_call_load_same(call, total);
     const opf_expr *root = p == 1 ? sum : p == 2 ? opf_unary(pool, OPF_OP_SQRT, sum) : opf_binary(pool, OPF_OP_POW, sum, opf_number(pool, compute, 1.0 / (double)p));
-    opf_call_result(call, 0, opf_call_map(call, NULL, reduction.n_axes, reduction.extents, cast_to(pool, T, root)));
+    opf_call_result(call, 0, opf_call_map(call, NULL, reduction.n_axes, reduction.extents, opf_call_convert(call, T, root)));
     return OPF_OK;
 }
 

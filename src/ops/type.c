@@ -4,18 +4,10 @@
 #include "ops/content.h"
 #include "ops/symbols.h"
 
-static void type_tensor(opf_value *value, const opf_tensor *tensor) {
-    opf_module *module = value->graph->module;
-    value->dtype = tensor->dtype;
-    value->rank = tensor->rank;
-    value->dims = OPF_ARRAY(module->arena, opf_dim, tensor->rank + 1);
-    for (int k = 0; k < tensor->rank; k++) value->dims[k] = opf_int(module->pool, tensor->dims[k]);
-}
-
 static void forget_types(opf_graph *graph) {
     for (size_t k = 0; k < graph->values.count; k++) {
         opf_value *value = graph->values.data[k];
-        if (value->constant && !value->dims) type_tensor(value, value->constant);
+        if (value->constant && !value->dims) opf_value_set_constant(value, value->constant);
         if (!value->producer) continue;
         value->dtype = OPF_NO_DTYPE;
         value->rank = -1;

@@ -77,7 +77,7 @@ static void bind_small_inputs(one_case *one) {
         opf_value *value = graph->inputs.data[k];
         bool small = one->inputs[k]->rank <= 1 && one->inputs[k]->elements <= 64 && one->inputs[k]->dtype != OPF_STRING;
         if (small) {
-            value->constant = one->inputs[k];
+            opf_value_set_constant(value, one->inputs[k]);
             value->input_index = -1;
             continue;
         }

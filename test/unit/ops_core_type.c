@@ -1,0 +1,188 @@
+/* Typing: symbols, pins, guards, shape arithmetic, messages. */
+#include "ops_support.h"
+
+static void test_broadcast_keeps_symbols(void **state) {
+    (void)state;
+    opf_module *module = new_module();
+    opf_node *node = NODE(module, "Add", 13, input(module, "x", OPF_FLOAT32, "N,1,4"), input(module, "y", OPF_FLOAT32, "3,1"));
+    assert_int_equal(opf_graph_type(module, NULL, 0), OPF_OK);
+    assert_string_equal(type_of(node->outputs[0]), "float32[N,3,4]");
+    assert_int_equal(module->guards.count, 0);
+    free_module(module);
+}
+
+static void test_unnamed_sizes_get_symbols_of_their_own(void **state) {
+    (void)state;
+    opf_module *module = new_module();
+    opf_node *node = NODE(module, "Relu", 14, input(module, "x:0", OPF_FLOAT32, "?,3,int"));
+    assert_int_equal(opf_graph_type(module, NULL, 0), OPF_OK);
+    assert_string_equal(type_of(node->outputs[0]), "float32[x_0_0,3,int_]");
+    opf_symbol_source *sources;
+    assert_int_equal(opf_module_symbol_sources(module, &sources), 2);
+    assert_int_equal(sources[0].axis, 0);
+    assert_int_equal(sources[1].axis, 2);
+    assert_int_equal(sources[0].symbol->nominal, 1);
+    assert_int_equal(sources[1].symbol->nominal, 64);
+    free_module(module);
+}
+
+/* x and y share an axis: M is replaced by N everywhere, in the input's own type too. */
+static void test_needed_equality_unifies_symbols(void **state) {
+    (void)state;
+    opf_module *module = new_module();
+    opf_value *x = input(module, "x", OPF_FLOAT32, "N,8"), *y = input(module, "y", OPF_FLOAT32, "M,K");
+    opf_node *twice = NODE(module, "Mul", 13, y, y), *sum = NODE(module, "Add", 13, x, twice->outputs[0]);
+    assert_int_equal(opf_graph_type(module, NULL, 0), OPF_OK);
+    assert_string_equal(type_of(y), "float32[N,8]");
+    assert_string_equal(type_of(twice->outputs[0]), "float32[N,8]");
+    assert_string_equal(type_of(sum->outputs[0]), "float32[N,8]");
+    assert_int_equal(module->guards.count, 0);
+    opf_symbol_source *sources;
+    assert_int_equal(opf_module_symbol_sources(module, &sources), 1);
+    free_module(module);
+}
+
+static void test_a_declared_name_outlives_a_made_one(void **state) {
+    (void)state;
+    opf_module *module = new_module();
+    opf_value *x = input(module, "x", OPF_FLOAT32, "?"), *y = input(module, "y", OPF_FLOAT32, "N");
+    opf_node *sum = NODE(module, "Add", 13, x, y);
+    assert_int_equal(opf_graph_type(module, NULL, 0), OPF_OK);
+    assert_string_equal(type_of(sum->outputs[0]), "float32[N]");
+    assert_string_equal(type_of(x), "float32[N]");
+    free_module(module);
+}
+
+static void test_pins_by_name_and_by_axis(void **state) {
+    (void)state;
+    opf_module *module = new_module();
+    opf_value *x = input(module, "x", OPF_FLOAT32, "N,?"), *y = input(module, "y", OPF_FLOAT32, "N,C");
+    NODE(module, "Relu", 14, x);
+    NODE(module, "Relu", 14, y);
+    opf_pin pins[] = {{.input = "y", .axis = 0, .size = 5}, {.symbol = "x_1", .size = 7}, {.symbol = "C", .size = 9, .nominal_only = true}};
+    assert_int_equal(opf_graph_type(module, pins, 3), OPF_OK);
+    assert_string_equal(type_of(x), "float32[5,7]");
+    assert_string_equal(type_of(y), "float32[5,C]");
+    assert_int_equal(y->dims[1]->symbol->nominal, 9);
+    free_module(module);
+}
+
+static void test_pins_that_do_not_fit(void **state) {
+    (void)state;
+    opf_module *module = new_module();
+    NODE(module, "Relu", 14, input(module, "x", OPF_FLOAT32, "N,3"));
+    opf_pin pins[] = {{.symbol = "M", .size = 5}, {.input = "x", .axis = 1, .size = 4}, {.input = "z", .axis = 0, .size = 1}};
+    assert_int_equal(opf_graph_type(module, pins, 3), OPF_ERROR_USAGE);
+    assert_string_equal(diagnostics(module), "test.onnx: error[usage]: no input of the model has a size named 'M'\n"
+                                             "test.onnx: error[usage]: the model has no input 'z' with an axis 0\n"
+                                             "test.onnx: error[usage]: axis 1 of input 'x' cannot be both 3 and 4\n");
+    free_module(module);
+}
+
+static void test_every_problem_is_reported_once(void **state) {
+    (void)state;
+    opf_module *module = new_module();
+    opf_value *x = input(module, "x", OPF_FLOAT32, "1,64"), *y = input(module, "y", OPF_FLOAT32, "1,32");
+    opf_node *wrong = NODE(module, "Add", 13, x, y);
+    opf_node *unknown = NODE(module, "Blur", 13, x);
+    NODE(module, "Relu", 14, wrong->outputs[0]); /* follows from the first: no message */
+    NODE(module, "Blur", 13, unknown->outputs[0]);
+    NODE(module, "Gelu", 13, x);
+    assert_int_equal(opf_graph_type(module, NULL, 0), OPF_ERROR_UNSUPPORTED);
+    assert_int_equal(opf_diags_errors(module->diags), 4);
+    const opf_diag *first = opf_diags_at(module->diags, 0);
+    assert_string_equal(first->message, "cannot broadcast [1,64] with [1,32]");
+    assert_string_equal(first->hint, "axis 1 is 64 and 32; both must match or one be 1");
+    assert_string_equal(opf_diags_at(module->diags, 1)->message, "operator Blur of opset 13 is not supported");
+    assert_string_equal(opf_diags_at(module->diags, 3)->hint, "it is supported from opset 20 on; convert the model to a newer opset");
+    free_module(module);
+}
+
+/* Shape → Gather → Concat → Reshape vanishes. */
+static void test_shape_arithmetic(void **state) {
+    (void)state;
+    opf_module *module = new_module();
+    opf_value *x = input(module, "x", OPF_FLOAT32, "N,T,12,64");
+    opf_node *shape = NODE(module, "Shape", 13, x);
+    opf_node *batch = NODE(module, "Gather", 13, shape->outputs[0], INTS(module, 0));
+    opf_node *length = NODE(module, "Gather", 13, shape->outputs[0], INTS(module, -3));
+    opf_node *joined = NODE(module, "Concat", 13, batch->outputs[0], length->outputs[0], INTS(module, 768));
+    set_int(joined, "axis", 0);
+    opf_node *reshaped = NODE(module, "Reshape", 13, x, joined->outputs[0]);
+    opf_node *doubled = NODE(module, "Mul", 13, length->outputs[0], INTS(module, 2));
+    opf_node *real = NODE(module, "Cast", 13, doubled->outputs[0]);
+    set_int(real, "to", OPF_INT32);
+    opf_node *product = NODE(module, "ReduceProd", 13, shape->outputs[0]);
+    assert_int_equal(opf_graph_type(module, NULL, 0), OPF_OK);
+    assert_string_equal(content_of(shape->outputs[0]), "N, T, 12, 64");
+    assert_string_equal(content_of(joined->outputs[0]), "N, T, 768");
+    assert_string_equal(type_of(reshaped->outputs[0]), "float32[N,T,768]");
+    assert_string_equal(content_of(doubled->outputs[0]), "2*T");
+    assert_string_equal(content_of(product->outputs[0]), "768*N*T");
+    assert_int_equal(real->outputs[0]->content[0]->dtype, OPF_INT32);
+    assert_true(opf_node_is_folded(joined));
+    assert_false(opf_node_is_folded(reshaped));
+    free_module(module);
+}
+
+/* A Where that picks by a known condition does not need the side that it leaves. */
+static void test_content_of_a_select(void **state) {
+    (void)state;
+    opf_module *module = new_module();
+    opf_value *x = input(module, "x", OPF_FLOAT32, "N"), *unknown = input(module, "y", OPF_INT64, "1");
+    opf_node *shape = NODE(module, "Shape", 13, x);
+    opf_node *same = NODE(module, "Equal", 13, INTS(module, 3), INTS(module, 3));
+    opf_node *picked = NODE(module, "Where", 13, same->outputs[0], shape->outputs[0], unknown);
+    opf_node *depends = NODE(module, "Add", 13, shape->outputs[0], unknown);
+    assert_int_equal(opf_graph_type(module, NULL, 0), OPF_OK);
+    assert_string_equal(content_of(picked->outputs[0]), "N");
+    assert_string_equal(content_of(depends->outputs[0]), "unknown");
+    free_module(module);
+}
+
+static void test_input_without_shape(void **state) {
+    (void)state;
+    opf_module *module = new_module();
+    opf_value *x = input(module, "x", OPF_FLOAT32, "");
+    x->declared_rank = -1;
+    opf_node *node = NODE(module, "Relu", 14, x);
+    assert_int_equal(opf_graph_type(module, NULL, 0), OPF_ERROR_INPUT);
+    assert_string_equal(diagnostics(module), "test.onnx: error[shape]: graph input 'x' has no declared shape\n    hint: give it one: --shape x=D,D,…\n");
+    free_module(module);
+    module = new_module();
+    x = input(module, "x", OPF_FLOAT32, "");
+    x->declared_rank = -1;
+    node = NODE(module, "Relu", 14, x);
+    opf_pin pins[] = {{.input = "x", .axis = 0, .size = 2}, {.input = "x", .axis = 1, .size = 3}};
+    assert_int_equal(opf_graph_type(module, pins, 2), OPF_OK);
+    assert_string_equal(type_of(node->outputs[0]), "float32[2,3]");
+    free_module(module);
+}
+
+static void test_typing_again_keeps_symbols(void **state) {
+    (void)state;
+    opf_module *module = new_module();
+    opf_node *node = NODE(module, "Add", 13, input(module, "x", OPF_FLOAT32, "N"), input(module, "y", OPF_FLOAT32, "M"));
+    assert_int_equal(opf_graph_type(module, NULL, 0), OPF_OK);
+    opf_dim before = node->outputs[0]->dims[0];
+    assert_int_equal(opf_graph_type(module, NULL, 0), OPF_OK);
+    assert_ptr_equal(node->outputs[0]->dims[0], before);
+    free_module(module);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_broadcast_keeps_symbols),
+        cmocka_unit_test(test_unnamed_sizes_get_symbols_of_their_own),
+        cmocka_unit_test(test_needed_equality_unifies_symbols),
+        cmocka_unit_test(test_a_declared_name_outlives_a_made_one),
+        cmocka_unit_test(test_pins_by_name_and_by_axis),
+        cmocka_unit_test(test_pins_that_do_not_fit),
+        cmocka_unit_test(test_every_problem_is_reported_once),
+        cmocka_unit_test(test_shape_arithmetic),
+        cmocka_unit_test(test_content_of_a_select),
+        cmocka_unit_test(test_input_without_shape),
+        cmocka_unit_test(test_typing_again_keeps_symbols),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
