@@ -151,9 +151,10 @@ static void let_clause(reader *reader, opf_scalar_case *one) {
 }
 
 static void attribute_clause(reader *reader, opf_scalar_case *one, const char *name) {
+    if (!name[0]) fail(reader, "expected a clause");
+    else if (one->n_attrs == OPF_SCALAR_CLAUSES) fail(reader, "too many attributes");
     expect(reader, '=');
-    if (one->n_attrs == OPF_SCALAR_CLAUSES || !name[0]) fail(reader, name[0] ? "too many attributes" : "expected a clause");
-    else one->attrs[one->n_attrs++] = (opf_scalar_attr){name, number(reader)};
+    if (!reader->error) one->attrs[one->n_attrs++] = (opf_scalar_attr){name, number(reader)};
 }
 
 /* The clauses between the operands and the end of the line. */

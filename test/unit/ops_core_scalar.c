@@ -13,7 +13,14 @@ static opf_value *operand(opf_module *module, const opf_scalar_operand *operand,
     return input(module, operand->name, operand->types ? own : T, "N,4");
 }
 
-/* The stages for one type T, or the reason why there are none. */
+static const char *last_line(opf_module *module, const char *text) {
+    size_t length = strlen(text);
+    const char *start = text + length - 1;
+    while (start > text && start[-1] != '\n') start--;
+    return opf_arena_string(module->arena, start);
+}
+
+/* The stage for one type T, or the reason why there are none. */
 static void print_entry(const opf_op *op, opf_dtype T, opf_text *out) {
     opf_module *module = new_module();
     const opf_scalar_op_entry *entry = (const opf_scalar_op_entry *)op;
@@ -25,7 +32,7 @@ static void print_entry(const opf_op *op, opf_dtype T, opf_text *out) {
     if (entry->cases[0].when && strcmp(entry->cases[0].when, "direction") == 0) set_string(node, "direction", "LEFT");
     opf_status status = opf_graph_type(module, NULL, 0);
     opf_text_printf(out, "%s %d %s: %s\n", op->name, op->since, opf_dtype_name(T), status == OPF_OK ? type_of(node->outputs[0]) : opf_diags_at(module->diags, 0)->message);
-    if (status == OPF_OK) opf_text_add(out, stages_of(node));
+    if (status == OPF_OK) opf_text_printf(out, "  %s", last_line(module, stages_of(node)));
     free_module(module);
 }
 

@@ -117,8 +117,8 @@ static void test_shape_arithmetic(void **state) {
     assert_string_equal(content_of(shape->outputs[0]), "N, T, 12, 64");
     assert_string_equal(content_of(joined->outputs[0]), "N, T, 768");
     assert_string_equal(type_of(reshaped->outputs[0]), "float32[N,T,768]");
-    assert_string_equal(content_of(doubled->outputs[0]), "2*T");
-    assert_string_equal(content_of(product->outputs[0]), "768*N*T");
+    assert_string_equal(content_of(doubled->outputs[0]), "T*2");
+    assert_string_equal(content_of(product->outputs[0]), "N*T*768");
     assert_int_equal(real->outputs[0]->content[0]->dtype, OPF_INT32);
     assert_true(opf_node_is_folded(joined));
     assert_false(opf_node_is_folded(reshaped));
