@@ -1,0 +1,98 @@
+/* Contractions by register tiles: out[o…, m…, n…] = sum over k… of A(o, m, k) * B(o, n, k) in float32.
+ *
+ * The anchor is the group's one reduction. Its axes fall into four roles:
+ *   outer  both operands walk along it, or none, or it does not fit a role below: loops outside
+ *   row    m: only A walks along it
+ *   column n: only B walks along it, at the end of the output's axes, at most two
+ *   depth  k: the reduction
+ * Rows, columns and depth are each walked as one flat index. Columns are the vector's lanes; a tile is `height` rows by
+ * `width` vectors, its accumulators named variables.
+ *
+ * A is read from panels [row / height][depth][height]; zeros fill the last panel. B is read in one of these ways:
+ *   panels   [column / (width * lanes)][depth][width * lanes], zeros behind the last column
+ *   rows     in place: depth steps are `step` apart, columns contiguous
+ *   window   from a copy of what the block's columns need, [plane][row][column] with zeros where the operand is padded;
+ *            the depth step k reads the copy at[k] further on, so that neighbouring outputs share what they read.
+ *            Rows of the copy are `pitch` wide, and so are the flat columns: what falls between rows is computed and dropped.
+ * Constants are packed when the program is built.
+ *
+ * What follows the anchor runs on blocks of the sums while these are in the cache: the epilogue. */
+#ifndef OPF_LOOP_TILE_H
+#define OPF_LOOP_TILE_H
+
+#include "loop/nest.h"
+
+typedef enum opf_axis_role { OPF_AXIS_OUTER, OPF_AXIS_ROW, OPF_AXIS_COLUMN, OPF_AXIS_DEPTH } opf_axis_role;
+
+/* Axis k is variable k of all expressions below. */
+typedef struct opf_tile_axis {
+    opf_axis_role role;
+    opf_dim extent;
+    const char *name;          /* C identifier without the prefix i_ */
+} opf_tile_axis;
+
+typedef enum opf_operand_source {
+    OPF_SOURCE_CONSTANT,       /* panels, packed at build time: nest->packed[packed] */
+    OPF_SOURCE_PANELS,         /* panels, packed by the kernel */
+    OPF_SOURCE_ROWS,           /* B in place */
+    OPF_SOURCE_WINDOW          /* B from a copy with borders */
+} opf_operand_source;
+
+typedef struct opf_tile_operand {
+    const opf_expr *value;     /* over the axes' variables; loads name the group's inputs */
+    opf_operand_source source;
+    int packed;                /* index into nest->packed */
+    bool depth_is_contiguous;  /* panels are made by transposing rows of depth steps, else by copying */
+    const opf_expr *base, *stride, *step; /* rows, and panels of a plain load: offset at the origin of rows (columns) and
+                                  depth, distance of rows (A) or columns (B), and of depth steps; NULL: no such form */
+    int input;                 /* of a plain load: which input */
+} opf_tile_operand;
+
+/* One column axis of a window. Position u = stride * column + dilation * tap; taps are the depth axis `tap` (-1: only one).
+ * The copy holds positions by phase u % stride and place u / stride. */
+typedef struct opf_tile_window {
+    int column, tap;
+    int64_t stride, dilation;
+    opf_dim taps;
+    int64_t phases;            /* of `stride`, those that occur */
+    opf_dim extra;             /* places beyond the block's own columns */
+} opf_tile_window;
+
+/* A stage of the epilogue, in order. Loads of tensor n_inputs + s name the group's stage s: the anchor or an earlier stage here.
+ * The anchor itself is one where it is a result. */
+typedef struct opf_tile_stage {
+    int stage;
+    opf_dtype dtype;
+    const opf_expr *body;
+    int result;                /* index into group->results, -1: a local */
+} opf_tile_stage;
+
+typedef struct opf_tile {
+    int anchor;                /* stage of the group */
+    int n_axes;
+    opf_tile_axis *axes;       /* outer, row, column, depth: in this order */
+    int n_outer, n_row, n_column, n_depth;
+    opf_tile_operand a, b;
+    opf_tile_window windows[2];/* of the column axes, outermost first; n_column of them, for OPF_SOURCE_WINDOW */
+    const opf_expr *window_value; /* B over the outer and depth variables, with u in the place of each column variable */
+    OPF_VEC(opf_tile_stage) epilogue;
+    int height, width;         /* of the tile, in rows and vectors */
+    int tail;                  /* vectors of the last panel of columns where they are known to be fewer; else `width` */
+    int64_t depth_block;       /* depth steps a pass; sums of a pass wait in the block. 0: all at once */
+    int64_t block_rows, block_columns; /* of a block of sums, multiples of height and of width * lanes */
+    opf_dim rows, columns, depth;      /* flat extents */
+    opf_dim pitch;             /* distance of lines in the flat columns; = the inner column axis's extent without a window */
+    opf_dim row_chunk;         /* rows of one unit of work, a multiple of height */
+    opf_dim column_chunk;      /* columns of one unit, a multiple of width * lanes; windows over two axes: lines */
+    bool rows_first;           /* units walk along columns first, so that A is packed once for all of them */
+    bool stores_direct;        /* sums go straight into the result: no block */
+    bool packs_tail;           /* B in place: a last panel that is not full is read from a packed copy */
+    opf_dim plane;             /* window: floats of one plane of the copy */
+    opf_dim a_floats, b_floats, at_floats, tail_floats, block_floats; /* scratch of a part, in this order, each a multiple of 16 */
+} opf_tile;
+
+/* Schedules the group as a contraction: fills nest->tile, packed, units, scratch_bytes and schedule. nest->group and
+ * nest->machine must be set. False, with one sentence, where it is none or a plain loop nest serves better. */
+bool opf_tile_schedule(opf_nest *nest, const char **why_not);
+
+#endif

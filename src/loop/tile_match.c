@@ -1,0 +1,276 @@
+/* Which group is a contraction: its one reduction sums products of two operands whose axes separate. */
+#include "loop/tile_internal.h"
+
+enum { MOST_NODES = 400 }; /* of an operand with all that is computed inside it */
+
+/* ---- stages in front of the anchor ---- */
+
+typedef struct inliner { opf_tiler *tiler; bool failed; } inliner;
+
+static const opf_expr *inline_load(opf_pool *pool, const opf_expr *leaf, void *data) {
+    inliner *in = data;
+    opf_tiler *tiler = in->tiler;
+    if (leaf->kind != OPF_EXPR_LOAD || leaf->index < tiler->n_inputs) return NULL;
+    int s = leaf->index - tiler->n_inputs;
+    if (tiler->depends[s]) return NULL;
+    const opf_stage *stage = tiler->stages->list.data[s];
+    if (stage->n_reduce) {
+        in->failed = true;
+        return NULL;
+    }
+    return opf_expr_map(pool, opf_expr_bind(pool, stage->body, stage->n_axes, leaf->args), inline_load, in);
+}
+
+const opf_expr *opf_tiler_inline(opf_tiler *tiler, const opf_expr *e) {
+    inliner in = {tiler, false};
+    const opf_expr *result = opf_expr_map(tiler->pool, e, inline_load, &in);
+    return in.failed ? NULL : result;
+}
+
+/* ---- the anchor ---- */
+
+static bool find_anchor(opf_tiler *tiler) {
+    tiler->tile->anchor = -1;
+    for (size_t s = 0; s < tiler->stages->list.count; s++) {
+        const opf_stage *stage = tiler->stages->list.data[s];
+        if (!stage->n_reduce) continue;
+        if (tiler->anchor) return opf_tiler_refuse(tiler, "the group holds more than one reduction");
+        tiler->anchor = stage;
+        tiler->tile->anchor = (int)s;
+    }
+    if (!tiler->anchor) return opf_tiler_refuse(tiler, "the group holds no reduction");
+    const opf_expr *body = tiler->anchor->body;
+    if (tiler->anchor->combiner != OPF_COMBINE_SUM || tiler->anchor->accumulator != OPF_FLOAT32 || tiler->anchor->dtype != OPF_FLOAT32)
+        return opf_tiler_refuse(tiler, "the reduction is no sum in float32");
+    if (body->kind != OPF_EXPR_BINARY || body->op != OPF_OP_MUL) return opf_tiler_refuse(tiler, "the reduction sums no products");
+    return true;
+}
+
+typedef struct dependence { const opf_tiler *tiler; bool found; } dependence;
+
+static bool visit_dependence(const opf_expr *e, void *data) {
+    dependence *d = data;
+    int s = e->index - d->tiler->n_inputs;
+    if (e->kind == OPF_EXPR_LOAD && s >= 0 && d->tiler->depends[s]) d->found = true;
+    return !d->found;
+}
+
+static void find_dependent(opf_tiler *tiler) {
+    tiler->depends = OPF_ARRAY(tiler->arena, bool, tiler->stages->list.count);
+    tiler->depends[tiler->tile->anchor] = true;
+    for (size_t s = (size_t)tiler->tile->anchor + 1; s < tiler->stages->list.count; s++) {
+        dependence d = {tiler, false};
+        opf_expr_visit(tiler->pool, tiler->stages->list.data[s]->body, visit_dependence, &d);
+        tiler->depends[s] = d.found;
+    }
+}
+
+/* ---- axes ---- */
+
+/* Axes while their roles are looked for: the anchor's own, then pairs that take the place of one that was split. */
+typedef struct candidate {
+    int n;
+    opf_dim extents[3 * OPF_MAX_RANK];
+    const char *names[3 * OPF_MAX_RANK];
+    const opf_expr *value[3 * OPF_MAX_RANK]; /* of the anchor's own: over the candidates, NULL: itself */
+    bool used[3 * OPF_MAX_RANK];
+    const opf_expr *left, *right;
+} candidate;
+
+typedef struct division { int variable; int64_t divisor; } division;
+
+static bool visit_division(const opf_expr *e, void *data) {
+    division *d = data;
+    bool divides = e->kind == OPF_EXPR_BINARY && (e->op == OPF_OP_FLOORDIV || e->op == OPF_OP_FLOORMOD);
+    if (!divides || e->args[0]->kind != OPF_EXPR_VAR || !opf_is_int(e->args[1], &d->divisor)) return true;
+    d->variable = e->args[0]->index;
+    return false;
+}
+
+/* One variable that an operand divides by a number that divides its extent (the groups of a convolution). */
+static bool find_division(const opf_tiler *tiler, const candidate *c, const opf_expr *e, division *out) {
+    int64_t extent;
+    out->variable = -1;
+    opf_expr_visit(tiler->pool, e, visit_division, out);
+    return out->variable >= 0 && out->variable < tiler->anchor->n_axes && opf_is_int(c->extents[out->variable], &extent) && out->divisor > 1 &&
+           extent % out->divisor == 0;
+}
+
+static void bind_candidate(opf_tiler *tiler, candidate *c, int variable, const opf_expr *value) {
+    const opf_expr *bind[3 * OPF_MAX_RANK] = {NULL};
+    bind[variable] = value;
+    opf_domain domain = {c->n, c->extents};
+    c->value[variable] = value;
+    c->used[variable] = false;
+    c->left = opf_expr_simplify(tiler->pool, opf_expr_bind(tiler->pool, c->left, c->n, bind), domain);
+    c->right = opf_expr_simplify(tiler->pool, opf_expr_bind(tiler->pool, c->right, c->n, bind), domain);
+}
+
+static void split_axis(opf_tiler *tiler, candidate *c, division d) {
+    int64_t extent = 1;
+    opf_is_int(c->extents[d.variable], &extent);
+    int outer = c->n, inner = c->n + 1;
+    c->extents[outer] = opf_int(tiler->pool, extent / d.divisor);
+    c->extents[inner] = opf_int(tiler->pool, d.divisor);
+    c->names[outer] = opf_arena_printf(tiler->arena, "%s_group", c->names[d.variable]);
+    c->names[inner] = opf_arena_printf(tiler->arena, "%s_inner", c->names[d.variable]);
+    c->used[outer] = extent / d.divisor > 1;
+    c->used[inner] = true;
+    c->value[outer] = c->used[outer] ? NULL : opf_int(tiler->pool, 0);
+    c->n += 2;
+    const opf_expr *high = c->used[outer] ? opf_var(tiler->pool, outer) : opf_int(tiler->pool, 0);
+    const opf_expr *scaled = opf_mul(tiler->pool, high, opf_int(tiler->pool, d.divisor));
+    bind_candidate(tiler, c, d.variable, opf_add(tiler->pool, scaled, opf_var(tiler->pool, inner)));
+}
+
+static bool find_candidates(opf_tiler *tiler, candidate *c) {
+    const opf_stage *anchor = tiler->anchor;
+    int n = anchor->n_axes + anchor->n_reduce;
+    if (n > OPF_MAX_RANK + OPF_MAX_RANK / 2) return opf_tiler_refuse(tiler, "too many axes");
+    c->left = opf_tiler_inline(tiler, anchor->body->args[0]);
+    c->right = opf_tiler_inline(tiler, anchor->body->args[1]);
+    if (!c->left || !c->right) return opf_tiler_refuse(tiler, "an operand holds a reduction");
+    c->n = n;
+    for (int k = 0; k < n; k++) {
+        c->extents[k] = anchor->extents[k];
+        c->names[k] = anchor->axis_names && anchor->axis_names[k] ? anchor->axis_names[k] : opf_arena_printf(tiler->arena, "%d", k);
+        c->used[k] = true;
+    }
+    for (int k = 0; k < n; k++)
+        if (opf_is_value(c->extents[k], 1)) bind_candidate(tiler, c, k, opf_int(tiler->pool, 0));
+    division d;
+    for (int guard = 0; guard < 4 && (find_division(tiler, c, c->left, &d) || find_division(tiler, c, c->right, &d)); guard++) split_axis(tiler, c, d);
+    return true;
+}
+
+/* The last of the output's axes, and those before it, in order: candidates of the anchor or what they were split into. */
+static int output_axes(const opf_tiler *tiler, const candidate *c, int *axes) {
+    int count = 0, n = tiler->anchor->n_axes + tiler->anchor->n_reduce;
+    for (int k = 0; k < tiler->anchor->n_axes; k++) {
+        if (c->used[k]) axes[count++] = k;
+        for (int s = n; s < c->n; s++)
+            if (c->used[s] && c->value[k] && opf_expr_has_var(c->value[k], s)) axes[count++] = s;
+    }
+    return count;
+}
+
+static void add_axis(opf_tiler *tiler, const candidate *c, int axis, opf_axis_role role, const opf_expr **bind) {
+    opf_tile *tile = tiler->tile;
+    bind[axis] = opf_var(tiler->pool, tile->n_axes);
+    tile->axes[tile->n_axes++] = (opf_tile_axis){role, c->extents[axis], c->names[axis]};
+}
+
+static void count_roles(opf_tile *tile) {
+    int *counts[] = {&tile->n_outer, &tile->n_row, &tile->n_column, &tile->n_depth};
+    for (int k = 0; k < tile->n_axes; k++) ++*counts[tile->axes[k].role];
+}
+
+static bool assign_roles(opf_tiler *tiler, candidate *c) {
+    int axes[3 * OPF_MAX_RANK], n = output_axes(tiler, c, axes), reduce = tiler->anchor->n_axes;
+    opf_axis_role roles[3 * OPF_MAX_RANK];
+    if (n == 0) return opf_tiler_refuse(tiler, "the result is a single element");
+    if (opf_expr_has_var(c->left, axes[n - 1])) { /* B is the operand that walks along the last axis */
+        const opf_expr *swap = c->left;
+        c->left = c->right;
+        c->right = swap;
+    }
+    if (opf_expr_has_var(c->left, axes[n - 1]) || !opf_expr_has_var(c->right, axes[n - 1]))
+        return opf_tiler_refuse(tiler, "both operands or none walk along the last axis");
+    int columns = 0;
+    bool trailing = true;
+    for (int k = n - 1; k >= 0; k--) {
+        bool in_a = opf_expr_has_var(c->left, axes[k]), in_b = opf_expr_has_var(c->right, axes[k]);
+        trailing = trailing && in_b && !in_a && columns < 2;
+        columns += trailing;
+        roles[k] = trailing ? OPF_AXIS_COLUMN : in_a && !in_b ? OPF_AXIS_ROW : OPF_AXIS_OUTER;
+    }
+    const opf_expr *bind[3 * OPF_MAX_RANK] = {NULL};
+    tiler->tile->axes = OPF_ARRAY(tiler->arena, opf_tile_axis, n + tiler->anchor->n_reduce);
+    for (opf_axis_role role = OPF_AXIS_OUTER; role <= OPF_AXIS_COLUMN; role++)
+        for (int k = 0; k < n; k++)
+            if (roles[k] == role) add_axis(tiler, c, axes[k], role, bind);
+    for (int k = 0; k < tiler->anchor->n_reduce; k++)
+        if (c->used[reduce + k]) add_axis(tiler, c, reduce + k, OPF_AXIS_DEPTH, bind);
+    count_roles(tiler->tile);
+    if (!tiler->tile->n_depth) return opf_tiler_refuse(tiler, "the sum has a single term");
+    tiler->tile->a.value = opf_expr_bind(tiler->pool, c->left, c->n, bind);
+    tiler->tile->b.value = opf_expr_bind(tiler->pool, c->right, c->n, bind);
+    tiler->root = OPF_ARRAY(tiler->arena, const opf_expr *, tiler->anchor->n_axes);
+    for (int k = 0; k < tiler->anchor->n_axes; k++)
+        tiler->root[k] = opf_expr_bind(tiler->pool, c->value[k] ? c->value[k] : opf_var(tiler->pool, k), c->n, bind);
+    return true;
+}
+
+static bool count_node(const opf_expr *e, void *data) {
+    (void)e;
+    return ++*(int *)data <= MOST_NODES;
+}
+
+bool opf_tiler_match(opf_tiler *tiler) {
+    candidate c = {0};
+    if (!find_anchor(tiler)) return false;
+    find_dependent(tiler);
+    if (!find_candidates(tiler, &c)) return false;
+    int nodes = 0;
+    if (!opf_expr_visit(tiler->pool, c.left, count_node, &nodes) || !opf_expr_visit(tiler->pool, c.right, count_node, &nodes))
+        return opf_tiler_refuse(tiler, "an operand is too long an expression");
+    return assign_roles(tiler, &c);
+}
+
+/* ---- what follows ---- */
+
+typedef struct identity { const opf_tiler *tiler; const opf_stage *reader; bool holds; } identity;
+
+/* Every load of a stage that depends on the anchor is at the reader's own point. */
+static bool visit_identity(const opf_expr *e, void *data) {
+    identity *id = data;
+    int s = e->kind == OPF_EXPR_LOAD ? e->index - id->tiler->n_inputs : -1;
+    if (s < 0 || !id->tiler->depends[s]) return true;
+    for (int k = 0; k < e->n_args; k++) {
+        bool single = opf_is_value(id->reader->extents[k], 1) && opf_is_value(e->args[k], 0);
+        if (!single && !(e->args[k]->kind == OPF_EXPR_VAR && e->args[k]->index == k)) id->holds = false;
+    }
+    return id->holds;
+}
+
+static bool same_domain(const opf_stage *a, const opf_stage *b) {
+    if (a->n_axes != b->n_axes || b->n_reduce) return false;
+    for (int k = 0; k < a->n_axes; k++)
+        if (a->extents[k] != b->extents[k]) return false;
+    return true;
+}
+
+static int result_of(const opf_group *group, int stage) {
+    for (size_t r = 0; r < group->results.count; r++)
+        if (group->results.data[r].stage == stage) return (int)r;
+    return -1;
+}
+
+static bool add_stage(opf_tiler *tiler, int s) {
+    const opf_stage *stage = tiler->stages->list.data[s];
+    identity id = {tiler, stage, true};
+    if (!same_domain(tiler->anchor, stage)) return opf_tiler_refuse(tiler, "what follows the sum has another domain");
+    opf_expr_visit(tiler->pool, stage->body, visit_identity, &id);
+    if (!id.holds) return opf_tiler_refuse(tiler, "what follows the sum reads it at other points");
+    const opf_expr *body = opf_tiler_inline(tiler, stage->body);
+    if (!body) return opf_tiler_refuse(tiler, "what follows the sum holds another reduction");
+    opf_tile *tile = tiler->tile;
+    opf_dim *extents = OPF_ARRAY(tiler->arena, opf_dim, tile->n_axes);
+    for (int k = 0; k < tile->n_axes; k++) extents[k] = tile->axes[k].extent;
+    body = opf_expr_bind(tiler->pool, body, stage->n_axes, tiler->root);
+    body = opf_expr_simplify(tiler->pool, body, (opf_domain){tile->n_axes, extents});
+    OPF_PUSH(tiler->arena, &tile->epilogue, (opf_tile_stage){s, stage->dtype, body, result_of(tiler->nest->group, s)});
+    return true;
+}
+
+bool opf_tiler_epilogue(opf_tiler *tiler) {
+    const opf_group *group = tiler->nest->group;
+    for (size_t r = 0; r < group->results.count; r++)
+        if (!tiler->depends[group->results.data[r].stage]) return opf_tiler_refuse(tiler, "a result does not depend on the sum");
+    int anchor = tiler->tile->anchor, result = result_of(group, anchor);
+    const opf_expr *sum = opf_load(tiler->pool, OPF_FLOAT32, tiler->n_inputs + anchor, tiler->anchor->n_axes, tiler->root);
+    if (result >= 0) OPF_PUSH(tiler->arena, &tiler->tile->epilogue, (opf_tile_stage){anchor, OPF_FLOAT32, sum, result});
+    for (size_t s = (size_t)tiler->tile->anchor + 1; s < tiler->stages->list.count; s++)
+        if (tiler->depends[s] && !add_stage(tiler, (int)s)) return false;
+    return true;
+}

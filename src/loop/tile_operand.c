@@ -1,0 +1,259 @@
+/* How the operands of a contraction are read. */
+#include "loop/tile_internal.h"
+
+const opf_expr *opf_tiler_offset(const opf_tiler *tiler, const opf_expr *load) {
+    const opf_value *value = tiler->stages->inputs.data[load->index];
+    const opf_expr *offset = opf_int(tiler->pool, 0);
+    for (int k = 0; k < load->n_args; k++) offset = opf_add(tiler->pool, opf_mul(tiler->pool, offset, value->dims[k]), load->args[k]);
+    return offset;
+}
+
+bool opf_tiler_flat(const opf_tiler *tiler, const opf_expr *offset, int first, int count, const opf_expr **stride, const opf_expr **base) {
+    *stride = opf_int(tiler->pool, 0);
+    *base = offset;
+    const opf_expr *expected = NULL;
+    for (int k = first + count - 1; k >= first; k--) {
+        const opf_expr *coefficient, *rest;
+        if (!opf_expr_affine(tiler->pool, *base, k, &coefficient, &rest) || opf_expr_vars(coefficient)) return false;
+        if (expected && coefficient != expected) return false;
+        if (!expected) *stride = coefficient;
+        expected = opf_mul(tiler->pool, coefficient, tiler->tile->axes[k].extent);
+        *base = rest;
+    }
+    return true;
+}
+
+const opf_value *opf_tiler_constant(const opf_tiler *tiler, const opf_expr *value) {
+    if (value->kind != OPF_EXPR_LOAD || value->index >= tiler->n_inputs) return NULL;
+    const opf_value *input = tiler->stages->inputs.data[value->index];
+    return input->constant && input->dtype == OPF_FLOAT32 ? input : NULL;
+}
+
+/* ---- plain loads ---- */
+
+/* Offset, stride and step of a load that is walked evenly along `count` axes from `first` and along the depth axes. */
+static bool plain_form(const opf_tiler *tiler, opf_tile_operand *operand, int first, int count) {
+    if (operand->value->kind != OPF_EXPR_LOAD || operand->value->index >= tiler->n_inputs) return false;
+    const opf_tile *tile = tiler->tile;
+    const opf_expr *rest;
+    if (!opf_tiler_flat(tiler, opf_tiler_offset(tiler, operand->value), opf_tile_first_depth(tile), tile->n_depth, &operand->step, &rest) ||
+        !opf_tiler_flat(tiler, rest, first, count, &operand->stride, &operand->base)) {
+        operand->base = operand->stride = operand->step = NULL;
+        return false;
+    }
+    operand->input = operand->value->index;
+    return true;
+}
+
+typedef struct contiguity { const opf_tiler *tiler; int variable; bool found; } contiguity;
+
+static bool visit_contiguous(const opf_expr *e, void *data) {
+    contiguity *c = data;
+    const opf_expr *coefficient, *rest;
+    if (e->kind != OPF_EXPR_LOAD || e->index >= c->tiler->n_inputs) return true;
+    if (opf_expr_affine(c->tiler->pool, opf_tiler_offset(c->tiler, e), c->variable, &coefficient, &rest) && opf_is_value(coefficient, 1)) c->found = true;
+    return !c->found;
+}
+
+/* Does some load of the operand step by one element along the variable? */
+static bool is_contiguous(const opf_tiler *tiler, const opf_expr *value, int variable) {
+    contiguity c = {tiler, variable, false};
+    opf_expr_visit(tiler->pool, value, visit_contiguous, &c);
+    return c.found;
+}
+
+/* ---- windows ---- */
+
+typedef struct pairing {
+    const opf_tiler *tiler;
+    int column;
+    int tap;                   /* -1: none seen */
+    const opf_expr *stride, *dilation;
+    bool clash;
+} pairing;
+
+/* Index expressions of loads that hold the column variable: which depth variable stands beside it, with which factors? */
+static bool visit_pair(const opf_expr *e, void *data) {
+    pairing *p = data;
+    const opf_tile *tile = p->tiler->tile;
+    const opf_expr *coefficient, *rest;
+    if (e->kind != OPF_EXPR_LOAD) return true;
+    for (int i = 0; i < e->n_args; i++) {
+        if (!opf_expr_affine(p->tiler->pool, e->args[i], p->column, &coefficient, &rest) || opf_is_value(coefficient, 0)) continue;
+        p->stride = coefficient;
+        for (int k = opf_tile_first_depth(tile); k < tile->n_axes; k++) {
+            const opf_expr *factor, *ignored;
+            if (!opf_expr_affine(p->tiler->pool, rest, k, &factor, &ignored) || opf_is_value(factor, 0)) continue;
+            if (p->tap >= 0 && p->tap != k) p->clash = true;
+            p->tap = k;
+            p->dilation = factor;
+        }
+    }
+    return !p->clash;
+}
+
+/* Rewrites *value so that the column's variable stands for the position u = stride * column + dilation * tap and the tap
+ * is gone. False where the value is no function of u. */
+static bool take_window(const opf_tiler *tiler, opf_tile_window *window, const opf_expr **value) {
+    pairing p = {tiler, window->column, -1, NULL, NULL, false};
+    opf_pool *pool = tiler->pool;
+    opf_expr_visit(pool, *value, visit_pair, &p);
+    int64_t stride = 0, dilation = 0;
+    if (p.clash || p.tap < 0 || !opf_is_int(p.stride, &stride) || !opf_is_int(p.dilation, &dilation) || stride < 1 || dilation < 1) return false;
+    const opf_expr *bind[3 * OPF_MAX_RANK] = {NULL};
+    const opf_expr *column = opf_var(pool, window->column), *u = opf_var(pool, tiler->tile->n_axes); /* a fresh one */
+    if (stride == 1) bind[window->column] = opf_sub(pool, u, opf_mul(pool, opf_var(pool, p.tap), p.dilation));
+    else if (dilation == 1) bind[p.tap] = opf_sub(pool, u, opf_mul(pool, column, p.stride));
+    else return false;
+    const opf_expr *rewritten = opf_expr_bind(pool, *value, tiler->tile->n_axes, bind);
+    if (opf_expr_has_var(rewritten, p.tap) || opf_expr_has_var(rewritten, window->column)) return false;
+    bind[window->column] = bind[p.tap] = NULL;
+    bind[tiler->tile->n_axes] = column;
+    rewritten = opf_expr_bind(pool, rewritten, tiler->tile->n_axes + 1, bind);
+    *value = rewritten;
+    window->tap = p.tap;
+    window->stride = stride;
+    window->dilation = dilation;
+    window->taps = tiler->tile->axes[p.tap].extent;
+    return true;
+}
+
+static void find_windows(opf_tiler *tiler) {
+    opf_tile *tile = tiler->tile;
+    opf_pool *pool = tiler->pool;
+    tile->window_value = tile->b.value;
+    for (int k = 0; k < tile->n_column; k++) {
+        opf_tile_window *w = &tile->windows[k];
+        *w = (opf_tile_window){.column = opf_tile_first_column(tile) + k, .tap = -1, .stride = 1, .dilation = 1, .taps = opf_int(pool, 1)};
+        bool taken = take_window(tiler, w, &tile->window_value);
+        int64_t taps;
+        w->phases = 1;
+        w->extra = opf_int(pool, 0);
+        if (!taken) continue;
+        bool known = opf_is_int(w->taps, &taps);
+        w->phases = w->dilation == 1 && known && taps < w->stride ? taps : w->stride;
+        const opf_expr *reach = opf_mul(pool, opf_sub(pool, w->taps, opf_int(pool, 1)), opf_int(pool, w->dilation));
+        w->extra = opf_floordiv(pool, reach, opf_int(pool, w->stride));
+    }
+}
+
+/* ---- choice ---- */
+
+static void choose_a(opf_tiler *tiler) {
+    opf_tile *tile = tiler->tile;
+    plain_form(tiler, &tile->a, opf_tile_first_row(tile), tile->n_row);
+    tile->a.source = opf_tiler_constant(tiler, tile->a.value) ? OPF_SOURCE_CONSTANT : OPF_SOURCE_PANELS;
+    bool rows_contiguous = tile->n_row && is_contiguous(tiler, tile->a.value, opf_tile_first_column(tile) - 1);
+    tile->a.depth_is_contiguous = !rows_contiguous;
+}
+
+static void choose_b(opf_tiler *tiler) {
+    opf_tile *tile = tiler->tile;
+    int last_column = opf_tile_first_depth(tile) - 1, last_depth = tile->n_axes - 1;
+    bool plain = plain_form(tiler, &tile->b, opf_tile_first_column(tile), tile->n_column);
+    if (opf_tiler_constant(tiler, tile->b.value)) {
+        tile->b.source = OPF_SOURCE_CONSTANT;
+    } else if (plain && opf_is_value(tile->b.stride, 1)) {
+        tile->b.source = OPF_SOURCE_ROWS;
+    } else if (is_contiguous(tiler, tile->b.value, last_depth) && !is_contiguous(tiler, tile->b.value, last_column)) {
+        tile->b.source = OPF_SOURCE_PANELS;
+        tile->b.depth_is_contiguous = true;
+    } else {
+        tile->b.source = OPF_SOURCE_WINDOW;
+        find_windows(tiler);
+    }
+}
+
+bool opf_tiler_operands(opf_tiler *tiler) {
+    choose_a(tiler);
+    choose_b(tiler);
+    return true;
+}
+
+/* ---- constants ---- */
+
+/* A value of the schedule's own: it has a type and no place in the graph. */
+static opf_value *made_value(opf_tiler *tiler, const opf_value *model, int rank, const opf_dim *dims) {
+    opf_value *value = OPF_NEW(tiler->arena, opf_value);
+    value->name = opf_arena_printf(tiler->arena, "%s.packed", model->name);
+    value->graph = model->graph;
+    value->dtype = OPF_FLOAT32;
+    value->rank = rank;
+    value->dims = opf_arena_copy(tiler->arena, dims, (size_t)rank * sizeof *dims);
+    value->declared_rank = -1;
+    value->input_index = -1;
+    return value;
+}
+
+/* A flat index taken apart into `count` axes' indices, all but the first by the axes' extents. */
+static void take_apart(const opf_tiler *tiler, const opf_expr *flat, int first, int count, const opf_expr **bind) {
+    for (int k = first + count - 1; k > first; k--) {
+        bind[k] = opf_floormod(tiler->pool, flat, tiler->tile->axes[k].extent);
+        flat = opf_floordiv(tiler->pool, flat, tiler->tile->axes[k].extent);
+    }
+    if (count) bind[first] = flat;
+}
+
+/* The stage [outer axes that the operand walks along][panel][depth axes][panel_width]: the operand, zeros beyond `extent`. */
+static bool pack_constant(opf_tiler *tiler, opf_tile_operand *operand, int first, int count, opf_dim extent, int64_t panel_width) {
+    opf_tile *tile = tiler->tile;
+    opf_pool *pool = tiler->pool;
+    const opf_value *constant = opf_tiler_constant(tiler, operand->value);
+    const opf_expr *bind[3 * OPF_MAX_RANK] = {NULL};
+    opf_dim extents[3 * OPF_MAX_RANK];
+    const char *names[3 * OPF_MAX_RANK];
+    int n = 0;
+    for (int k = 0; k < tile->n_outer; k++) {
+        if (!opf_expr_has_var(operand->value, k)) continue;
+        names[n] = tile->axes[k].name;
+        extents[n] = tile->axes[k].extent;
+        bind[k] = opf_var(pool, n++);
+    }
+    int panel = n++;
+    extents[panel] = opf_ceildiv(pool, extent, opf_int(pool, panel_width));
+    names[panel] = "panel";
+    for (int k = opf_tile_first_depth(tile); k < tile->n_axes; k++) {
+        names[n] = tile->axes[k].name;
+        extents[n] = tile->axes[k].extent;
+        bind[k] = opf_var(pool, n++);
+    }
+    int lane = n++;
+    extents[lane] = opf_int(pool, panel_width);
+    names[lane] = "lane";
+    if (n > OPF_MAX_RANK) return opf_tiler_refuse(tiler, "too many axes");
+    const opf_expr *flat = opf_add(pool, opf_mul(pool, opf_var(pool, panel), opf_int(pool, panel_width)), opf_var(pool, lane));
+    take_apart(tiler, flat, first, count, bind);
+    const opf_expr *body = opf_expr_bind(pool, operand->value, tile->n_axes, bind);
+    body = opf_load(pool, OPF_FLOAT32, 0, body->n_args, body->args);
+    const opf_expr *inside = opf_binary(pool, OPF_OP_LT, flat, extent);
+    body = opf_expr_simplify(pool, opf_select(pool, inside, body, opf_real(pool, OPF_FLOAT32, 0)), (opf_domain){n, extents});
+
+    opf_stage *stage = OPF_NEW(tiler->arena, opf_stage);
+    *stage = (opf_stage){.name = "packed", .n_axes = n, .combiner = OPF_COMBINE_NONE, .dtype = OPF_FLOAT32, .accumulator = OPF_FLOAT32, .body = body,
+                         .extents = opf_arena_copy(tiler->arena, extents, (size_t)n * sizeof *extents),
+                         .axis_names = opf_arena_copy(tiler->arena, names, (size_t)n * sizeof *names),
+                         .origin = tiler->anchor->origin};
+    opf_group *group = OPF_NEW(tiler->arena, opf_group);
+    group->kind = OPF_KIND_INJECTIVE;
+    group->step = OPF_STEP_KERNEL;
+    group->rule = "packed";
+    OPF_PUSH(tiler->arena, &group->stages.inputs, (opf_value *)constant);
+    OPF_PUSH(tiler->arena, &group->stages.list, stage);
+    OPF_PUSH(tiler->arena, &group->results, (opf_result){made_value(tiler, constant, n, extents), 0});
+    int64_t bytes = 4, size;
+    for (int k = 0; k < n; k++)
+        if (!opf_is_int(extents[k], &size) || __builtin_mul_overflow(bytes, size, &bytes)) return opf_tiler_refuse(tiler, "a constant operand has no known size");
+    operand->packed = (int)tiler->nest->packed.count;
+    OPF_PUSH(tiler->arena, &tiler->nest->packed, (opf_packed){operand->value->index, group, bytes});
+    return true;
+}
+
+bool opf_tiler_pack(opf_tiler *tiler) {
+    opf_tile *tile = tiler->tile;
+    if (tile->a.source == OPF_SOURCE_CONSTANT &&
+        !pack_constant(tiler, &tile->a, opf_tile_first_row(tile), tile->n_row, tile->rows, tile->height))
+        return false;
+    if (tile->b.source == OPF_SOURCE_CONSTANT)
+        return pack_constant(tiler, &tile->b, opf_tile_first_column(tile), tile->n_column, tile->columns, (int64_t)tile->width * tiler->nest->machine->lanes);
+    return true;
+}

@@ -1,0 +1,224 @@
+/* How large: the register tile, the blocks of sums, the units of work, the scratch. */
+#include "loop/tile_internal.h"
+
+enum { FEW_UNITS = 8, DEPTH_BLOCK = 384 };
+
+static int64_t nominal(opf_dim dim) {
+    int64_t value = opf_dim_nominal(dim);
+    return value < 1 ? 1 : value;
+}
+static int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+static int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+
+static opf_dim product_of(const opf_tiler *tiler, int first, int count) {
+    opf_dim product = opf_int(tiler->pool, 1);
+    for (int k = first; k < first + count; k++) product = opf_mul(tiler->pool, product, tiler->tile->axes[k].extent);
+    return product;
+}
+
+static opf_dim rounded(opf_pool *pool, opf_dim dim, int64_t to) { return opf_mul(pool, opf_ceildiv(pool, dim, opf_int(pool, to)), opf_int(pool, to)); }
+
+/* ---- flat extents ---- */
+
+static void measure(opf_tiler *tiler) {
+    opf_tile *tile = tiler->tile;
+    opf_pool *pool = tiler->pool;
+    bool window = tile->b.source == OPF_SOURCE_WINDOW;
+    tile->rows = product_of(tiler, opf_tile_first_row(tile), tile->n_row);
+    tile->depth = product_of(tiler, opf_tile_first_depth(tile), tile->n_depth);
+    tile->columns = product_of(tiler, opf_tile_first_column(tile), tile->n_column);
+    tile->pitch = tile->axes[opf_tile_first_depth(tile) - 1].extent;
+    if (window && tile->n_column == 2) tile->pitch = opf_add(pool, tile->pitch, tile->windows[1].extra);
+}
+
+/* ---- the register tile ---- */
+
+/* Cycles of one depth step: two multiply-adds a cycle, two loads a cycle, and no sum twice within four cycles. */
+static double step_cycles(int height, int width) {
+    double sums = height * width / 2.0, loads = (height + width) / 2.0;
+    double cycles = sums > loads ? sums : loads;
+    return cycles > 4 ? cycles : 4;
+}
+
+static double tile_cost(int64_t rows, int64_t vectors, int height, int width) {
+    int64_t full = vectors / width;
+    int tail = (int)(vectors % width);
+    double panels = (double)full * step_cycles(height, width) + (tail ? step_cycles(height, tail) : 0);
+    return (double)ceil_div(rows, height) * panels;
+}
+
+/* The tile that computes rows x columns in the fewest cycles; of equals the one with most sums. */
+static void choose_tile(opf_tiler *tiler) {
+    opf_tile *tile = tiler->tile;
+    const opf_machine *machine = tiler->nest->machine;
+    int64_t rows = 0, vectors = ceil_div(nominal(tile->columns), machine->lanes), known;
+    bool rows_known = opf_is_int(tile->rows, &rows);
+    int most_sums = machine->vectors >= 32 ? 28 : 12, best_sums = 0;
+    double best = 0;
+    if (!rows_known) rows = 840; /* many rows: a multiple of every height */
+    for (int height = 1; height <= least(rows, most_sums / 2); height++)
+        for (int width = 1; width <= (height >= 4 ? 3 : height >= 2 ? 5 : 8) && height * width <= most_sums; width++) {
+            if (height * width + width + 1 > machine->vectors || (width > 1 && width > vectors)) continue;
+            double cost = tile_cost(rows, vectors, height, width);
+            bool better = best_sums == 0 || cost < best * 0.995 || (cost < best * 1.005 && height * width > best_sums);
+            if (!better) continue;
+            best = cost;
+            best_sums = height * width;
+            tile->height = height;
+            tile->width = width;
+        }
+    tile->tail = tile->width;
+    if (opf_is_int(tile->columns, &known) && tile->b.source != OPF_SOURCE_WINDOW && vectors % tile->width) tile->tail = (int)(vectors % tile->width);
+}
+
+/* ---- blocks ---- */
+
+static void choose_blocks(opf_tiler *tiler) {
+    opf_tile *tile = tiler->tile;
+    int64_t panel = (int64_t)tile->width * tiler->nest->machine->lanes;
+    int64_t rows = round_up(nominal(tile->rows), tile->height), columns = round_up(nominal(tile->columns), panel), depth, known;
+    tile->block_columns = most(1, 256 / panel) * panel;
+    if (opf_is_int(tile->columns, &known) && tile->b.source != OPF_SOURCE_WINDOW) tile->block_columns = least(tile->block_columns, columns);
+    int64_t floats = tiler->nest->machine->l2_bytes / 16 / 4;
+    tile->block_rows = most(1, floats / tile->block_columns / tile->height) * tile->height;
+    if (opf_is_int(tile->rows, &known)) tile->block_rows = least(tile->block_rows, rows);
+    bool depth_known = opf_is_int(tile->depth, &depth);
+    if (opf_is_int(tile->rows, &known) && known <= tile->height) tile->depth_block = 0; /* B is read once anyway */
+    else if (!depth_known) tile->depth_block = DEPTH_BLOCK;
+    else if (depth > DEPTH_BLOCK + DEPTH_BLOCK / 3) tile->depth_block = round_up(ceil_div(depth, ceil_div(depth, DEPTH_BLOCK)), 4);
+}
+
+/* ---- units of work ---- */
+
+/* `extent` cut into chunks of about `about`, equal ones where the extent is known, multiples of `of`. */
+static opf_dim even_chunk(const opf_tiler *tiler, opf_dim extent, int64_t about, int64_t of) {
+    int64_t known;
+    about = most(about / of, 1) * of;
+    if (!opf_is_int(extent, &known)) return opf_int(tiler->pool, about);
+    if (known <= about) return opf_int(tiler->pool, round_up(most(known, 1), of));
+    return opf_int(tiler->pool, round_up(ceil_div(known, ceil_div(known, about)), of));
+}
+
+static int64_t chunks(opf_dim extent, opf_dim chunk) { return ceil_div(nominal(extent), nominal(chunk)); }
+
+/* Lines (one column axis: columns) of a window copied at once: half of L2, and enough units for a few threads. */
+static int64_t window_lines(const opf_tiler *tiler) {
+    const opf_tile *tile = tiler->tile;
+    int64_t floats = nominal(tile->depth);
+    for (int k = 0; k < tile->n_column; k++) {
+        const opf_tile_window *w = &tile->windows[k];
+        floats = floats / nominal(w->taps) * w->phases;
+    }
+    if (tile->n_column == 2) floats *= nominal(tile->pitch);
+    int64_t lines = tiler->nest->machine->l2_bytes / 2 / 4 / most(floats, 1) - nominal(tile->windows[0].extra);
+    int64_t extent = nominal(tile->axes[opf_tile_first_column(tile)].extent), outer = nominal(product_of(tiler, 0, tile->n_outer));
+    int64_t shared = ceil_div(extent, most(1, ceil_div(FEW_UNITS / 2, outer)));
+    return most(1, least(lines, most(shared, tile->n_column == 2 ? 4 : 4 * tile->block_columns)));
+}
+
+static void choose_column_chunk(opf_tiler *tiler) {
+    opf_tile *tile = tiler->tile;
+    int64_t panel = (int64_t)tile->width * tiler->nest->machine->lanes;
+    if (tile->b.source == OPF_SOURCE_WINDOW) {
+        opf_dim extent = tile->axes[opf_tile_first_column(tile)].extent;
+        tile->column_chunk = even_chunk(tiler, extent, window_lines(tiler), tile->n_column == 2 ? 1 : panel);
+    } else if (tile->b.source == OPF_SOURCE_PANELS) {
+        int64_t fitting = tiler->nest->machine->l2_bytes / 4 / nominal(tile->depth);
+        tile->column_chunk = even_chunk(tiler, tile->columns, most(fitting, tile->block_columns), panel);
+    } else {
+        tile->column_chunk = even_chunk(tiler, tile->columns, tile->block_columns, panel);
+    }
+}
+
+static void choose_units(opf_tiler *tiler) {
+    opf_tile *tile = tiler->tile;
+    opf_pool *pool = tiler->pool;
+    choose_column_chunk(tiler);
+    bool lines = tile->b.source == OPF_SOURCE_WINDOW && tile->n_column == 2;
+    opf_dim walked = lines ? tile->axes[opf_tile_first_column(tile)].extent : tile->columns;
+    opf_dim outer = product_of(tiler, 0, tile->n_outer);
+    bool packs_a = tile->a.source == OPF_SOURCE_PANELS, copies_b = tile->b.source == OPF_SOURCE_PANELS || tile->b.source == OPF_SOURCE_WINDOW;
+    tile->rows_first = packs_a && !copies_b;
+    int64_t rows = INT64_MAX / 2;
+    if (packs_a) rows = most(tiler->nest->machine->l2_bytes / 2 / 4 / nominal(tile->depth), tile->block_rows);
+    int64_t others = nominal(outer) * chunks(walked, tile->column_chunk);
+    if (others < FEW_UNITS) rows = least(rows, most(tile->height, ceil_div(nominal(tile->rows), ceil_div(FEW_UNITS, others))));
+    tile->row_chunk = even_chunk(tiler, tile->rows, rows, tile->height);
+    int64_t known;
+    if (!opf_is_int(tile->rows, &known) && !packs_a && rows == INT64_MAX / 2) tile->row_chunk = rounded(pool, tile->rows, tile->height);
+    opf_dim units = opf_mul(pool, opf_ceildiv(pool, tile->rows, tile->row_chunk), opf_ceildiv(pool, walked, tile->column_chunk));
+    tiler->nest->units = opf_mul(pool, outer, units);
+}
+
+/* ---- scratch ---- */
+
+/* An odd number of cache lines: planes then spread over the cache's sets. */
+static opf_dim odd_lines(opf_pool *pool, opf_dim floats) {
+    opf_dim pairs = opf_floordiv(pool, opf_add(pool, floats, opf_int(pool, 15)), opf_int(pool, 32));
+    return opf_add(pool, opf_mul(pool, pairs, opf_int(pool, 32)), opf_int(pool, 16));
+}
+
+static void size_window(opf_tiler *tiler) {
+    opf_tile *tile = tiler->tile;
+    opf_pool *pool = tiler->pool;
+    opf_dim planes = tile->depth, line = opf_int(pool, 1);
+    for (int k = 0; k < tile->n_column; k++) {
+        const opf_tile_window *w = &tile->windows[k];
+        opf_dim taken = opf_int(pool, w->phases);
+        if (w->tap >= 0) planes = opf_floordiv(pool, planes, tile->axes[w->tap].extent);
+        planes = opf_mul(pool, planes, taken);
+    }
+    if (tile->n_column == 2) line = tile->pitch;
+    opf_dim lines = opf_add(pool, tile->column_chunk, tile->windows[0].extra);
+    tile->plane = odd_lines(pool, opf_mul(pool, lines, line));
+    int64_t panel = (int64_t)tile->width * tiler->nest->machine->lanes;
+    tile->b_floats = opf_add(pool, opf_mul(pool, planes, tile->plane), opf_int(pool, round_up(panel, 16)));
+    tile->at_floats = rounded(pool, tile->depth, 16);
+}
+
+static void size_scratch(opf_tiler *tiler) {
+    opf_tile *tile = tiler->tile;
+    opf_pool *pool = tiler->pool;
+    int64_t panel = (int64_t)tile->width * tiler->nest->machine->lanes;
+    opf_dim none = opf_int(pool, 0);
+    tile->a_floats = tile->b_floats = tile->at_floats = tile->tail_floats = tile->block_floats = tile->plane = none;
+    if (tile->a.source == OPF_SOURCE_PANELS) tile->a_floats = rounded(pool, opf_add(pool, opf_mul(pool, tile->row_chunk, tile->depth), opf_int(pool, 16)), 16);
+    if (tile->b.source == OPF_SOURCE_PANELS) tile->b_floats = rounded(pool, opf_add(pool, opf_mul(pool, tile->column_chunk, tile->depth), opf_int(pool, 16)), 16);
+    if (tile->b.source == OPF_SOURCE_WINDOW) size_window(tiler);
+    if (tile->packs_tail) tile->tail_floats = rounded(pool, opf_mul(pool, tile->depth, opf_int(pool, panel)), 16);
+    if (!tile->stores_direct) tile->block_floats = opf_int(pool, round_up(tile->block_rows * tile->block_columns, 16));
+    opf_dim floats = opf_add(pool, opf_add(pool, tile->a_floats, tile->b_floats), opf_add(pool, tile->at_floats, opf_add(pool, tile->tail_floats, tile->block_floats)));
+    tiler->nest->scratch_bytes = opf_mul(pool, floats, opf_int(pool, 4));
+}
+
+/* ---- whole ---- */
+
+/* The sums are the only result, whole tiles cover it exactly, and its columns are contiguous. */
+static bool can_store_direct(const opf_tiler *tiler) {
+    const opf_tile *tile = tiler->tile;
+    int64_t rows, columns;
+    if (tile->epilogue.count != 1 || tile->epilogue.data[0].stage != tile->anchor) return false;
+    if (tile->n_row > 1 || tile->b.source == OPF_SOURCE_WINDOW) return false;
+    if (!opf_is_int(tile->rows, &rows) || !opf_is_int(tile->columns, &columns)) return false;
+    return rows % tile->height == 0 && columns % tiler->nest->machine->lanes == 0;
+}
+
+bool opf_tiler_sizes(opf_tiler *tiler) {
+    opf_tile *tile = tiler->tile;
+    int lanes = tiler->nest->machine->lanes;
+    int64_t columns;
+    measure(tiler);
+    if (nominal(tile->columns) < 4) return opf_tiler_refuse(tiler, "too few columns for a vector");
+    if (nominal(tile->depth) < 4) return opf_tiler_refuse(tiler, "too few terms in the sum");
+    if (opf_is_value(tile->rows, 1) && tile->b.source != OPF_SOURCE_CONSTANT) return opf_tiler_refuse(tiler, "a single row would read each packed element once");
+    choose_tile(tiler);
+    choose_blocks(tiler);
+    choose_units(tiler);
+    tile->stores_direct = can_store_direct(tiler);
+    bool exact = opf_is_int(tile->columns, &columns) && columns % lanes == 0;
+    tile->packs_tail = tile->b.source == OPF_SOURCE_ROWS && !exact;
+    size_scratch(tiler);
+    return true;
+}
