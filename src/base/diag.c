@@ -48,12 +48,20 @@ void opf_diags_clear(opf_diags *diags) {
     reset(diags);
 }
 
-static const char *copy(opf_diags *diags, const char *text) { return text ? opf_arena_string(diags->arena, text) : NULL; }
+/* Names come from files: what would break lines or drive a terminal shows as "?". */
+static char *printable(char *text, bool lines) {
+    for (unsigned char *c = (unsigned char *)text; *c; c++)
+        if ((*c < 0x20 && !(lines && *c == '\n')) || *c == 0x7f) *c = '?';
+    return text;
+}
 
-static char *format_text(opf_arena *arena, const char *format, va_list arguments) {
+static const char *copy(opf_diags *diags, const char *text) { return text ? printable(opf_arena_string(diags->arena, text), false) : NULL; }
+
+/* `lines`: the text may have several (what a compiler said). */
+static char *format_text(opf_arena *arena, bool lines, const char *format, va_list arguments) {
     opf_text text = {0};
     opf_text_vprintf(&text, format, arguments);
-    char *result = opf_arena_string(arena, opf_text_string(&text));
+    char *result = printable(opf_arena_string(arena, opf_text_string(&text)), lines);
     opf_text_free(&text);
     return result;
 }
@@ -61,8 +69,9 @@ static char *format_text(opf_arena *arena, const char *format, va_list arguments
 opf_diag *opf_diag_add(opf_diags *diags, opf_severity severity, const char *code, opf_place place, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    opf_diag made = {.severity = severity, .code = code, .place = place, .count = 1};
-    made.message = format_text(diags->arena, format, arguments);
+    opf_diag made = {.severity = severity, .code = copy(diags, code), .count = 1};
+    made.place = (opf_place){copy(diags, place.file), copy(diags, place.node), copy(diags, place.op), place.index};
+    made.message = format_text(diags->arena, false, format, arguments);
     va_end(arguments);
 
     if (severity == OPF_ERROR) diags->errors++;
@@ -77,8 +86,6 @@ opf_diag *opf_diag_add(opf_diags *diags, opf_severity severity, const char *code
     }
     diag = OPF_NEW(diags->arena, opf_diag);
     *diag = made;
-    diag->code = copy(diags, code);
-    diag->place = (opf_place){copy(diags, place.file), copy(diags, place.node), copy(diags, place.op), place.index};
     opf_map_set(&diags->by_key, key, diag);
     OPF_PUSH(diags->arena, &diags->list, diag);
     return diag;
@@ -89,7 +96,7 @@ void opf_diag_detail(opf_diags *diags, opf_diag *diag, const char *format, ...) 
     if (diag->count > 1) return;
     va_list arguments;
     va_start(arguments, format);
-    const char *line = format_text(diags->arena, format, arguments);
+    const char *line = format_text(diags->arena, true, format, arguments);
     va_end(arguments);
     diag->details = diag->details ? opf_arena_printf(diags->arena, "%s\n%s", diag->details, line) : line;
 }
@@ -98,7 +105,7 @@ void opf_diag_hint(opf_diags *diags, opf_diag *diag, const char *format, ...) {
     if (diag->count > 1) return;
     va_list arguments;
     va_start(arguments, format);
-    diag->hint = format_text(diags->arena, format, arguments);
+    diag->hint = format_text(diags->arena, false, format, arguments);
     va_end(arguments);
 }
 
