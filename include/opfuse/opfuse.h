@@ -45,6 +45,7 @@ void opf_context_free(opf_context *context); /* models and sessions first */
  *   dim          NAME=N, repeatable: the size of this name is N; the code is made for it
  *   shape        NAME=D,D,…, repeatable: the input has this shape; `?` leaves an axis open
  *   hint         NAME=N, repeatable: cost decisions and made-up inputs take N; other sizes stay right
+ *   hint-shape   NAME=D,D,…, repeatable: the same for the axes of an input
  *   max-depth    most nodes of a group
  *   dump-after, stop-after   a stage of the pipeline; calls that would go further return OPF_OK and NULL
  *   time-passes, verbose     0 or 1
@@ -62,8 +63,10 @@ size_t opf_context_messages(const opf_context *context);
 opf_message opf_context_message(const opf_context *context, size_t index);
 void opf_context_clear_messages(opf_context *context);
 
-/* Text produced by dumps (--dump-after, --time-passes) and progress of long work. NULL switches off. */
-void opf_context_on_text(opf_context *context, void (*write)(void *data, const char *text), void *data);
+/* Texts that calls produce on the way: dumps that dump-after asks for, times that time-passes asks for, remarks under
+ * verbose; and progress of long work. NULL switches off. */
+typedef enum opf_text_kind { OPF_TEXT_DUMP, OPF_TEXT_TIME, OPF_TEXT_REMARK } opf_text_kind;
+void opf_context_on_text(opf_context *context, void (*write)(void *data, opf_text_kind kind, const char *text), void *data);
 void opf_context_on_progress(opf_context *context, void (*progress)(void *data, const char *what, int done, int total), void *data);
 
 /* ---- tensors ---- */

@@ -108,7 +108,7 @@ static opf_status add_dim(opf_context *context, const char *option, const char *
 static opf_status add_hint(opf_context *context, const char *option, const char *value) { return add_named_size(context, option, value, true); }
 
 /* NAME=D,D,…; `?` leaves an axis open; NAME= is a scalar. */
-static opf_status add_shape(opf_context *context, const char *option, const char *value) {
+static opf_status add_sizes(opf_context *context, const char *option, const char *value, bool nominal_only) {
     static const char wanted[] = "NAME=D,D,... with sizes, or ? for an open one";
     const char *equals = strrchr(value, '=');
     if (!equals || equals == value) return misuse(context, option, value, wanted);
@@ -116,16 +116,20 @@ static opf_status add_shape(opf_context *context, const char *option, const char
     const char *at = equals + 1;
     for (int axis = 0; *at; axis++) {
         size_t length = strcspn(at, ",");
-        int64_t size;
+        int64_t size = 0;
         const char *number = opf_arena_string_n(context->arena, at, length);
         bool open = strcmp(number, "?") == 0;
         if (axis >= OPF_MAX_RANK || (!open && !whole_number(number, 0, (int64_t)1 << 40, &size))) return misuse(context, option, value, wanted);
-        if (!open) OPF_PUSH(context->arena, &context->options.pins, (opf_pin){.input = input, .axis = axis, .size = size});
+        opf_pin pin = {.input = input, .axis = axis, .size = size, .nominal_only = nominal_only};
+        if (!open) OPF_PUSH(context->arena, &context->options.pins, pin);
         at += length;
         if (*at == ',' && !*++at) return misuse(context, option, value, wanted);
     }
     return OPF_OK;
 }
+
+static opf_status add_shape(opf_context *context, const char *option, const char *value) { return add_sizes(context, option, value, false); }
+static opf_status add_hint_shape(opf_context *context, const char *option, const char *value) { return add_sizes(context, option, value, true); }
 
 static opf_status set_dump_after(opf_context *context, const char *option, const char *value) {
     if (!opf_pipeline_has(value)) return misuse(context, option, value, opf_pipeline_names(context->arena));
@@ -153,7 +157,7 @@ static const struct {
 } table[] = {
     {"fuse", set_fuse},          {"cache", set_cache},           {"machine", set_machine}, {"threads", set_threads},
     {"seed", set_seed},          {"dim", add_dim},               {"hint", add_hint},       {"shape", add_shape},
-    {"dump-after", set_dump_after}, {"stop-after", set_stop_after}, {"time-passes", set_time_passes},
+    {"hint-shape", add_hint_shape}, {"dump-after", set_dump_after}, {"stop-after", set_stop_after}, {"time-passes", set_time_passes},
     {"verbose", set_verbose},    {"max-depth", set_max_depth},
 };
 
@@ -194,7 +198,7 @@ void opf_context_clear_messages(opf_context *context) {
 
 /* ---- texts ---- */
 
-void opf_context_on_text(opf_context *context, void (*write)(void *data, const char *text), void *data) {
+void opf_context_on_text(opf_context *context, void (*write)(void *data, opf_text_kind kind, const char *text), void *data) {
     context->on_text = write;
     context->text_data = data;
 }
@@ -204,8 +208,8 @@ void opf_context_on_progress(opf_context *context, void (*progress)(void *data, 
     context->progress_data = data;
 }
 
-void opf_context_say(opf_context *context, const char *text) {
-    if (context->on_text) context->on_text(context->text_data, text);
+void opf_context_say(opf_context *context, opf_text_kind kind, const char *text) {
+    if (context->on_text) context->on_text(context->text_data, kind, text);
 }
 
 void opf_context_progress(void *data, const char *what, int done, int total) {

@@ -26,13 +26,13 @@ struct opf_context {
     opf_diags *diags;
     opf_arena *texts;          /* printed messages; renewed when messages are cleared */
     opf_options options;
-    void (*on_text)(void *data, const char *text);
+    void (*on_text)(void *data, opf_text_kind kind, const char *text);
     void *text_data;
     void (*on_progress)(void *data, const char *what, int done, int total);
     void *progress_data;
 };
 
-void opf_context_say(opf_context *context, const char *text); /* to on_text */
+void opf_context_say(opf_context *context, opf_text_kind kind, const char *text); /* to on_text */
 void opf_context_progress(void *context, const char *what, int done, int total); /* an opf_compile_options.progress */
 opf_compile_options opf_context_compile_options(opf_context *context);
 int opf_context_threads(const opf_context *context);

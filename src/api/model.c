@@ -76,6 +76,7 @@ opf_status opf_model_load_memory(opf_model **out, opf_context *context, const vo
 
 void opf_model_free(opf_model *model) {
     if (!model) return;
+    opf_session_free(model->checked);
     if (model->module) opf_module_free(model->module);
     opf_arena_free(model->arena);
     free(model);

@@ -17,6 +17,8 @@ struct opf_model {
     opf_source source;
     opf_module *module;        /* as read, typed; no pass has touched it */
     opf_port *inputs, *outputs;
+    opf_session *checked;      /* session of the last `verify`, kept for the next one; NULL: none */
+    bool checked_all;          /* it has taps */
 };
 
 opf_status opf_source_read(opf_module **out, const opf_source *source, opf_diags *diags);

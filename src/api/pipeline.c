@@ -117,14 +117,14 @@ static opf_status run_stage(opf_pipeline *p, const stage *s) { return s->pass ? 
 static void dump(opf_pipeline *p, const stage *s) {
     opf_text text = {0};
     s->print(p, &text);
-    opf_context_say(p->context, opf_text_string(&text));
+    opf_context_say(p->context, OPF_TEXT_DUMP, opf_text_string(&text));
     opf_text_free(&text);
 }
 
 static void tell_time(opf_pipeline *p, const stage *s, int64_t nanoseconds) {
     opf_text text = {0};
     opf_text_printf(&text, "%10.3f ms  %s\n", (double)nanoseconds / 1e6, s->name);
-    opf_context_say(p->context, opf_text_string(&text));
+    opf_context_say(p->context, OPF_TEXT_TIME, opf_text_string(&text));
     opf_text_free(&text);
 }
 

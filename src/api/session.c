@@ -29,6 +29,15 @@ static void make_room(opf_session *session) {
     for (size_t i = 0; i < inputs; i++) session->dims_of_input[i] = session->input_dims + i * OPF_MAX_RANK;
 }
 
+static void remark(const opf_session *session) {
+    const opf_program *program = session->pipeline.program;
+    opf_text text = {0};
+    opf_text_printf(&text, "%s: %zu kernels in %zu steps, %s: %s\n", session->model->source.path, program->kernels.count, program->steps.count,
+                    session->pipeline.sources->warm ? "from the cache" : "compiled", session->pipeline.object);
+    opf_context_say(session->model->context, OPF_TEXT_REMARK, opf_text_string(&text));
+    opf_text_free(&text);
+}
+
 opf_status opf_session_make(opf_session **out, opf_model *model, opf_policy policy, bool tap_all, bool silent) {
     *out = NULL;
     opf_session *session = blank(1, sizeof *session);
@@ -38,6 +47,7 @@ opf_status opf_session_make(opf_session **out, opf_model *model, opf_policy poli
     if (status == OPF_OK && !session->pipeline.stopped) {
         opf_compile_options options = opf_context_compile_options(model->context);
         make_room(session);
+        if (model->context->options.verbose) remark(session);
         status = opf_runner_new(&session->runner, session->pipeline.program, session->pipeline.object, &options, opf_context_threads(model->context));
     }
     if (status != OPF_OK || session->pipeline.stopped) opf_session_free(session);

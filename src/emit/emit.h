@@ -34,6 +34,16 @@ const char *opf_prelude_kernels(void);
 /* A program as one or more C files that compile alone: kernels spread over `n_kernel_files` (at least 1), balanced by
  * length, then main. (texts: caller frees; count is n_kernel_files + 1) */
 opf_status opf_emit_program(const opf_program *program, int n_kernel_files, opf_text *files);
+/* A library around a program: the text of its C header and of the source behind it. `name` is the C identifier that all
+ * functions start with. `data` is a file that holds each weight that steps read at data_offsets[i] (-1: not there) and the
+ * packed constants at packed_offset. */
+typedef struct opf_library {
+    const char *name, *model, *data;
+    const int64_t *data_offsets;
+    int64_t packed_offset;
+} opf_library;
+void opf_emit_library_header(const opf_program *program, const opf_library *library, opf_text *out);
+void opf_emit_library_source(const opf_program *program, const opf_library *library, opf_text *out);
 /* How many files of kernels suit the program: depends on the program alone, so that the same input gives the same text. */
 int opf_emit_files(const opf_program *program);
 

@@ -44,6 +44,8 @@ static opf_hash key_of(const opf_sources *sources, const opf_toolchain *toolchai
 /* Is this entry whole and made from these very sources? */
 static bool entry_fits(const char *entry, const opf_sources *sources, const opf_toolchain *toolchain, opf_arena *arena) {
     if (!opf_file_exists(opf_arena_printf(arena, "%s/program.so", entry))) return false;
+    for (int i = 0; i < sources->count; i++)
+        if (!opf_file_exists(opf_arena_printf(arena, "%s/%d.o", entry, i))) return false;
     if (!opf_cache_holds(opf_arena_printf(arena, "%s/command", entry), toolchain->command, strlen(toolchain->command))) return false;
     for (int i = 0; i < sources->count; i++)
         if (!opf_cache_holds(opf_arena_printf(arena, "%s/%s", entry, sources->names[i]), opf_text_string(&sources->texts[i]), sources->texts[i].length))
@@ -58,11 +60,6 @@ static opf_status write_sources(const char *folder, const opf_sources *sources, 
     return status;
 }
 
-static void drop_objects(const char *folder, int count, opf_arena *arena) {
-    for (int i = 0; i < count; i++) unlink(opf_arena_printf(arena, "%s/%d.o", folder, i));
-    unlink(opf_arena_printf(arena, "%s/lock", folder));
-}
-
 static opf_status make_entry(const char *entry, const char *cache, const opf_compilation *plan, const opf_sources *sources) {
     opf_arena *arena = plan->toolchain->arena;
     opf_compilation c = *plan;
@@ -72,7 +69,7 @@ static opf_status make_entry(const char *entry, const char *cache, const opf_com
     status = write_sources(c.folder, sources, c.toolchain, arena, c.diags);
     if (status == OPF_OK) status = opf_toolchain_compile(&c);
     if (status == OPF_OK) {
-        drop_objects(c.folder, c.count, arena);
+        unlink(opf_arena_printf(arena, "%s/lock", c.folder)); /* held on, all the same */
         if (opf_file_exists(entry) && !entry_fits(entry, sources, c.toolchain, arena)) opf_folder_remove(entry); /* damaged */
         status = opf_cache_publish(c.folder, entry, c.diags);
     }
@@ -99,25 +96,34 @@ opf_status opf_compile(const char **out, const opf_program *program, opf_sources
     return status;
 }
 
-opf_status opf_compile_to(const char *path, const opf_program *program, const opf_sources *sources, size_t n_more,
-                          const char *const *more, const opf_compile_options *options) {
+/* The objects that lie beside program.so. */
+static const char **objects_beside(const char *object, opf_arena *arena, int *n) {
+    const char *slash = strrchr(object, '/');
+    OPF_VEC(const char *) found = {0};
+    for (int i = 0;; i++) {
+        const char *path = opf_arena_printf(arena, "%.*s/%d.o", (int)(slash - object), object, i);
+        if (!opf_file_exists(path)) break;
+        OPF_PUSH(arena, &found, path);
+    }
+    *n = (int)found.count;
+    return found.data;
+}
+
+opf_status opf_compile_library(const char *path, const char *folder, const opf_program *program, const char *object,
+                               const opf_sources *more, const opf_compile_options *options) {
     opf_arena *arena = program->module->arena;
     opf_diags *diags = program->module->diags;
     opf_toolchain toolchain;
-    char *folder = NULL;
     opf_status status = opf_toolchain_find(&toolchain, program->machine, options, arena, diags);
-    if (status == OPF_OK) status = opf_folder_temporary(&folder, arena, diags);
     if (status != OPF_OK) return status;
-    opf_compilation c = {&toolchain, folder, sources->count, sources->names, n_more, more, options, diags};
-    status = write_sources(folder, sources, &toolchain, arena, diags);
+    opf_compilation c = {.toolchain = &toolchain, .folder = folder, .count = more->count, .names = more->names, .options = options, .diags = diags};
+    c.linked = objects_beside(object, arena, &c.n_linked);
+    status = write_sources(folder, more, &toolchain, arena, diags);
     if (status == OPF_OK) status = opf_toolchain_compile(&c);
-    opf_mapping object = {0};
-    if (status == OPF_OK) status = opf_file_map(&object, opf_arena_printf(arena, "%s/program.so", folder), diags);
-    if (status == OPF_OK) {
-        status = opf_file_write(path, object.data, object.size, diags);
-        if (status == OPF_OK) chmod(path, 0755);
-        opf_file_unmap(&object);
-    }
-    opf_folder_remove(folder);
+    opf_mapping file = {0};
+    if (status == OPF_OK) status = opf_file_map(&file, opf_arena_printf(arena, "%s/program.so", folder), diags);
+    if (status == OPF_OK) status = opf_file_write(path, file.data, file.size, diags);
+    if (status == OPF_OK) chmod(path, 0755);
+    opf_file_unmap(&file);
     return status;
 }

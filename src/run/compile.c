@@ -109,16 +109,16 @@ static opf_status report(const opf_compilation *c, const char *what, const unit 
     return u->exit_code > 128 ? OPF_ERROR_SYSTEM : OPF_ERROR_INTERNAL; /* killed, or a text that is no C */
 }
 
-static opf_status link_all(const opf_compilation *c, const unit *units, int count) {
-    const char **tail = calloc((size_t)count + 4, sizeof *tail);
+static opf_status link_all(const opf_compilation *c, const unit *units) {
+    const char **tail = calloc((size_t)c->count + (size_t)c->n_linked + 4, sizeof *tail);
     if (!tail) opf_out_of_memory();
     size_t n = 0;
-    char *object = opf_arena_printf(c->toolchain->arena, "%s/program.so", c->folder);
     tail[n++] = "-shared";
-    for (int i = 0; i < count; i++) tail[n++] = units[i].object;
+    for (int i = 0; i < c->count; i++) tail[n++] = units[i].object;
+    for (int i = 0; i < c->n_linked; i++) tail[n++] = c->linked[i];
     tail[n++] = "-lm";
     tail[n++] = "-o";
-    tail[n++] = object;
+    tail[n++] = opf_arena_printf(c->toolchain->arena, "%s/program.so", c->folder);
     unit link = {0};
     call(c->toolchain, tail, n, true, &link);
     opf_status status = link.exit_code == 0 ? OPF_OK : report(c, "linking", &link);
@@ -129,20 +129,19 @@ static opf_status link_all(const opf_compilation *c, const unit *units, int coun
 
 opf_status opf_toolchain_compile(const opf_compilation *c) {
     opf_arena *arena = c->toolchain->arena;
-    int count = c->count + (int)c->n_more;
-    work w = {.compilation = c, .count = count, .units = OPF_ARRAY(arena, unit, count + 1)};
-    for (int i = 0; i < count; i++) {
-        w.units[i].source = i < c->count ? opf_arena_printf(arena, "%s/%s", c->folder, c->names[i]) : c->more[i - c->count];
+    work w = {.compilation = c, .count = c->count, .units = OPF_ARRAY(arena, unit, c->count + 1)};
+    for (int i = 0; i < c->count; i++) {
+        w.units[i].source = opf_arena_printf(arena, "%s/%s", c->folder, c->names[i]);
         w.units[i].object = opf_arena_printf(arena, "%s/%d.o", c->folder, i);
     }
     pthread_mutex_init(&w.lock, NULL);
     pthread_cond_init(&w.changed, NULL);
     compile_all(&w);
     opf_status status = OPF_OK;
-    for (int i = 0; i < count && status == OPF_OK; i++)
-        if (w.units[i].exit_code != 0) status = report(c, i < c->count ? c->names[i] : w.units[i].source, &w.units[i]);
-    if (status == OPF_OK) status = link_all(c, w.units, count);
-    for (int i = 0; i < count; i++) opf_text_free(&w.units[i].complaints);
+    for (int i = 0; i < c->count && status == OPF_OK; i++)
+        if (w.units[i].exit_code != 0) status = report(c, c->names[i], &w.units[i]);
+    if (status == OPF_OK) status = link_all(c, w.units);
+    for (int i = 0; i < c->count; i++) opf_text_free(&w.units[i].complaints);
     pthread_mutex_destroy(&w.lock);
     pthread_cond_destroy(&w.changed);
     return status;

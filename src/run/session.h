@@ -18,7 +18,7 @@ typedef struct opf_sources {
     int count;                 /* kernel files, then main */
     const char **names;        /* "kernels_0.c", …, "main.c" */
     opf_text *texts;
-    bool warm;                 /* set by opf_compile: the cache had the object */
+    bool warm;                 /* set by opf_compile: the cache had their objects */
 } opf_sources;
 
 opf_status opf_sources_emit(opf_sources **out, const opf_program *program); /* arena of the module */
@@ -28,9 +28,10 @@ void opf_sources_free(opf_sources *sources);                                /* t
  * (arena of the module). Safe against other processes, a full disk and a kill at any moment: an entry is made whole in a
  * folder of its own and renamed. Problems are reported ("compiler", "cache"). */
 opf_status opf_compile(const char **out, const opf_program *program, opf_sources *sources, const opf_compile_options *options);
-/* Compiles the sources with further files (C or assembler paths, may be 0) into the shared object `path`, cache left alone. */
-opf_status opf_compile_to(const char *path, const opf_program *program, const opf_sources *sources, size_t n_more,
-                          const char *const *more, const opf_compile_options *options);
+/* Links the objects beside a compiled program with further sources (C texts that find `folder`, a scratch folder made by
+ * opf_folder_temporary, in their own way) into the shared object `path`, written whole or not at all. */
+opf_status opf_compile_library(const char *path, const char *folder, const opf_program *program, const char *object,
+                               const opf_sources *more, const opf_compile_options *options);
 
 /* What `doctor` tells. Text in the arena; NULL where there is none. */
 const char *opf_compiler_identity(const opf_compile_options *options, opf_arena *arena); /* its words and version */

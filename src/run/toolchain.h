@@ -15,15 +15,15 @@ typedef struct opf_toolchain {
 /* Finds the compiler and asks its version. Reports "compiler" where it cannot be started. */
 opf_status opf_toolchain_find(opf_toolchain *out, const opf_machine *machine, const opf_compile_options *options, opf_arena *arena, opf_diags *diags);
 
-/* Compiles and links what lies in `folder`: names[i] is a source there. The object is folder/program.so. Extra sources are
- * paths of their own. Up to `jobs` compilers run at once. */
+/* Compiles what lies in `folder`: names[i] becomes <i>.o, up to `jobs` compilers at once; then links these objects and
+ * those of `linked` to folder/program.so. */
 typedef struct opf_compilation {
     const opf_toolchain *toolchain;
     const char *folder;
     int count;
     const char *const *names;
-    size_t n_more;
-    const char *const *more;
+    int n_linked;
+    const char *const *linked; /* paths of objects that are there already */
     const opf_compile_options *options;
     opf_diags *diags;
 } opf_compilation;
