@@ -42,6 +42,12 @@ static int64_t centred(opf_dtype dtype, int64_t value) {
 static int64_t sum(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
 static int64_t product(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
 
+/* Reading order, of factors and of the terms of a finished sum: by first variable, what has none last; then by age. */
+static uint64_t reading_key(const opf_expr *e) {
+    uint64_t vars = opf_meta(e)->vars;
+    return (uint64_t)(vars ? __builtin_ctzll(vars) : 64) << 32 | e->id;
+}
+
 /* ---- monomials ---- */
 
 int opf_monomial_factors(const opf_expr *monomial, const opf_expr **factors) {
@@ -73,7 +79,7 @@ const opf_expr *opf_monomial_from(opf_pool *pool, const opf_expr **factors, int 
     for (int i = 1; i < count; i++) {
         const opf_expr *factor = factors[i];
         int j = i;
-        for (; j > 0 && factors[j - 1]->id > factor->id; j--) factors[j] = factors[j - 1];
+        for (; j > 0 && reading_key(factors[j - 1]) > reading_key(factor); j--) factors[j] = factors[j - 1];
         factors[j] = factor;
     }
     return chain(pool, factors, count);
@@ -107,7 +113,7 @@ const opf_expr *opf_monomial_common(opf_pool *pool, const opf_expr *a, const opf
     int n_a = opf_monomial_factors(a, of_a), n_b = opf_monomial_factors(b, of_b), count = 0;
     for (int i = 0, j = 0; i < n_a && j < n_b;) {
         if (of_a[i] == of_b[j]) both[count++] = of_a[i++], j++;
-        else if (of_a[i]->id < of_b[j]->id) i++;
+        else if (reading_key(of_a[i]) < reading_key(of_b[j])) i++;
         else j++;
     }
     return chain(pool, both, count);
@@ -146,15 +152,15 @@ static int by_id(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static void sort(opf_poly *poly) {
+static void sort(opf_poly *poly, int (*order)(const void *, const void *)) {
     if (poly->count > 24) {
-        qsort(poly->terms, (size_t)poly->count, sizeof *poly->terms, by_id);
+        qsort(poly->terms, (size_t)poly->count, sizeof *poly->terms, order);
         return;
     }
     for (int i = 1; i < poly->count; i++) {
         opf_term term = poly->terms[i];
         int j = i;
-        for (; j > 0 && poly->terms[j - 1].monomial->id > term.monomial->id; j--) poly->terms[j] = poly->terms[j - 1];
+        for (; j > 0 && order(&poly->terms[j - 1], &term) > 0; j--) poly->terms[j] = poly->terms[j - 1];
         poly->terms[j] = term;
     }
 }
@@ -171,7 +177,7 @@ void opf_poly_from(opf_poly *poly, const opf_expr *e) {
     }
     append(poly, e, 1);
     poly->constant = centred(poly->dtype, poly->constant);
-    sort(poly);
+    sort(poly, by_id);
 }
 
 /* ---- arithmetic ---- */
@@ -262,8 +268,12 @@ static const opf_expr *term_expr(opf_pool *pool, opf_dtype dtype, const opf_expr
 
 static bool negative(const opf_term *term) { return term->coefficient < 0 && term->coefficient != INT64_MIN; }
 
-const opf_expr *opf_poly_build(opf_pool *pool, opf_poly *poly) {
-    while (opf_poly_merge_divisions(pool, poly)) {}
+static int by_reading(const void *a, const void *b) {
+    uint64_t x = reading_key(((const opf_term *)a)->monomial), y = reading_key(((const opf_term *)b)->monomial);
+    return (x > y) - (x < y);
+}
+
+static const opf_expr *build_sorted(opf_pool *pool, const opf_poly *poly) {
     opf_dtype dtype = poly->dtype;
     const opf_expr *e = NULL;
     int64_t constant = poly->constant;
@@ -285,6 +295,14 @@ const opf_expr *opf_poly_build(opf_pool *pool, opf_poly *poly) {
     if (constant == 0) return e;
     if (constant < 0 && constant != INT64_MIN) return opf_pool_binary(pool, OPF_OP_SUB, dtype, e, constant_expr(pool, dtype, -constant));
     return opf_pool_binary(pool, OPF_OP_ADD, dtype, e, constant_expr(pool, dtype, constant));
+}
+
+const opf_expr *opf_poly_build(opf_pool *pool, opf_poly *poly) {
+    while (opf_poly_merge_divisions(pool, poly)) {}
+    sort(poly, by_reading);
+    const opf_expr *e = build_sorted(pool, poly);
+    sort(poly, by_id);
+    return e;
 }
 
 void opf_poly_atoms(const opf_expr *e, void (*visit)(const opf_expr *atom, void *data), void *data) {

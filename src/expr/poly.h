@@ -1,9 +1,9 @@
 /* Integer expressions as polynomials: sums of products of atoms with integer coefficients. An atom is any integer
  * expression that is no sum, difference, product or constant. Private to src/expr.
  *
- * Canonical tree: terms with positive coefficients by id of their monomial, then (where there is none, first) a positive
- * constant, then negative terms behind SUB, then the constant. A monomial is a left-leaning product of atoms by id; its
- * coefficient stands to its right: v0*64. */
+ * Canonical tree: terms with positive coefficients in reading order (by first variable, then by age), then (where there
+ * is none, first) a positive constant, then negative terms behind SUB, then the constant. A monomial is a left-leaning
+ * product of atoms in reading order; its coefficient stands to its right: v0*W*64. */
 #ifndef OPF_EXPR_POLY_H
 #define OPF_EXPR_POLY_H
 
@@ -43,7 +43,7 @@ int64_t opf_poly_coefficient(const opf_poly *poly, const opf_expr *monomial); /*
 bool opf_poly_contains(const opf_poly *poly, const opf_poly *part);
 
 /* Monomials. NULL stands for 1. */
-int opf_monomial_factors(const opf_expr *monomial, const opf_expr **factors); /* count; factors ascending by id */
+int opf_monomial_factors(const opf_expr *monomial, const opf_expr **factors); /* count; in reading order */
 const opf_expr *opf_monomial_from(opf_pool *pool, const opf_expr **factors, int count); /* sorts */
 /* Product; false where there are too many factors. */
 bool opf_monomial_multiply(opf_pool *pool, const opf_expr *a, const opf_expr *b, const opf_expr **out);
