@@ -200,11 +200,9 @@ static const opf_expr *transposed_position(opf_call *call, const opf_window_axis
     opf_pool *pool = call->pool;
     const opf_expr *zero = opf_call_int(call, 0), *stride = opf_call_int(call, axis->stride);
     const opf_expr *spread = opf_sub(pool, opf_add(pool, out, axis->pad_begin), opf_mul(pool, tap_variable, opf_call_int(call, axis->dilation)));
-    const opf_expr *position = opf_floordiv(pool, spread, stride);
-    *inside = axis->stride == 1 ? NULL : opf_binary(pool, OPF_OP_EQ, opf_floormod(pool, spread, stride), zero);
-    *inside = opf_call_and(call, *inside, opf_call_at_most(call, zero, position));
-    *inside = opf_call_and(call, *inside, opf_call_less(call, position, axis->input));
-    return position;
+    *inside = opf_call_and(call, opf_call_at_most(call, zero, spread), opf_call_less(call, spread, opf_mul(pool, axis->input, stride)));
+    if (axis->stride > 1) *inside = opf_call_and(call, *inside, opf_binary(pool, OPF_OP_EQ, opf_floormod(pool, spread, stride), zero));
+    return opf_floordiv(pool, spread, stride);
 }
 
 /* w is [C, M / group, taps]. */

@@ -23,9 +23,9 @@ static index_range range_of(const opf_tensor *tensor, int64_t first, int64_t str
 /* `index` into an axis whose elements are known to lie in `range`: checked, and wrapped where some are negative. */
 static const opf_expr *known_index(opf_call *call, const opf_expr *index, index_range range, opf_dim extent) {
     if (range.low > range.high) return index; /* no elements */
-    if (range.high >= 0) opf_call_require_ge(call, extent, opf_call_int(call, range.high < INT64_MAX ? range.high + 1 : range.high), "an index is beyond the axis");
+    if (range.high >= 0) opf_call_require_ge_always(call, extent, opf_call_int(call, range.high < INT64_MAX ? range.high + 1 : range.high), "an index is beyond the axis");
     if (range.low >= 0) return index;
-    opf_call_require_ge(call, extent, opf_call_int(call, range.low == INT64_MIN ? INT64_MAX : -range.low), "a negative index is before the axis");
+    opf_call_require_ge_always(call, extent, opf_call_int(call, range.low == INT64_MIN ? INT64_MAX : -range.low), "a negative index is before the axis");
     const opf_expr *wrapped = opf_add(call->pool, index, extent);
     if (range.high < 0) return wrapped;
     return opf_select(call->pool, opf_call_less(call, index, opf_call_int(call, 0)), wrapped, index);
@@ -42,6 +42,7 @@ static const opf_expr *position(opf_call *call, int input, const opf_expr *const
     int64_t constant;
     if (opf_is_int(index, &constant)) return known_index(call, index, (index_range){constant, constant}, extent);
     if (value->constant) return known_index(call, index, range_of(value->constant, first, stride), extent);
+    if (!opf_is_value(elements, 0)) opf_call_require_ge_always(call, extent, opf_call_int(call, 1), "nothing can be picked from an axis without elements");
     const opf_expr *wrapped = index;
     if (opf_expr_has_load(index) || !opf_call_proves_le(call, zero, index))
         wrapped = opf_select(call->pool, opf_call_less(call, index, zero), opf_add(call->pool, index, extent), index);

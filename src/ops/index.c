@@ -1,6 +1,8 @@
 /* Index arithmetic, predicates and checks shared by the families that mostly rearrange. */
 #include "ops/index.h"
 
+#include "ops/content.h"
+
 const opf_expr *opf_call_less(opf_call *call, const opf_expr *a, const opf_expr *b) {
     return opf_binary(call->pool, OPF_OP_LT, a, b);
 }
@@ -11,6 +13,8 @@ const opf_expr *opf_call_at_most(opf_call *call, const opf_expr *a, const opf_ex
 
 const opf_expr *opf_call_and(opf_call *call, const opf_expr *a, const opf_expr *b) {
     if (!a || !b) return a ? a : b;
+    bool chained = b->kind == OPF_EXPR_BINARY && b->op == OPF_OP_AND; /* one chain reads better than a tree */
+    if (chained) return opf_call_and(call, opf_call_and(call, a, b->args[0]), b->args[1]);
     return opf_binary(call->pool, OPF_OP_AND, a, b);
 }
 
@@ -49,7 +53,8 @@ const opf_expr *opf_call_load_single(opf_call *call, int input, const char *what
         opf_call_same(call, opf_call_dim(call, input, k), opf_call_int(call, 1), what);
         indices[k] = opf_call_int(call, 0);
     }
-    return opf_call_load(call, input, indices);
+    const opf_expr *known = opf_value_element(opf_call_input(call, input), 0);
+    return known ? known : opf_call_load(call, input, indices);
 }
 
 const opf_expr *opf_call_convert(opf_call *call, opf_dtype dtype, const opf_expr *e) {
@@ -79,14 +84,59 @@ bool opf_call_check_integer(opf_call *call, int input, const char *what) {
     return false;
 }
 
-bool opf_call_require_ge(opf_call *call, opf_dim left, opf_dim right, const char *what) {
+/* Two constants compared; -1 where they are none. */
+static int compare_constants(opf_call *call, opf_dim left, opf_dim right, const char *what) {
     int64_t difference;
-    if (opf_is_int(opf_sub(call->pool, left, right), &difference)) {
-        if (difference >= 0) return true;
-        opf_call_error(call, "shape", "%s", what);
-        return false;
-    }
-    if (!opf_call_proves_le(call, right, left))
-        opf_module_guard(call->module, OPF_GUARD_GE, left, right, opf_arena_printf(call->arena, "%s '%s': %s", call->node->op, call->node->name, what));
+    if (!opf_is_int(opf_sub(call->pool, left, right), &difference)) return -1;
+    if (difference < 0) opf_call_error(call, "shape", "%s", what);
+    return difference >= 0;
+}
+
+static const char *reason(opf_call *call, const char *what) { return opf_arena_printf(call->arena, "%s '%s': %s", call->node->op, call->node->name, what); }
+
+bool opf_call_require_ge(opf_call *call, opf_dim left, opf_dim right, const char *what) {
+    int known = compare_constants(call, left, right, what);
+    if (known >= 0) return known;
+    opf_module_guard(call->module, OPF_GUARD_GE, left, right, reason(call, what));
     return true;
+}
+
+/* left >= right for sizes of 0 too: the constructors' own ranges start there. */
+static bool always_ge(const opf_call *call, opf_dim left, opf_dim right) {
+    return opf_is_value(opf_max(call->pool, opf_sub(call->pool, right, left), opf_int(call->pool, 0)), 0);
+}
+
+/* S - 1 >= 0 is S >= 1, so that a guard is recorded once. */
+static void move_constant(opf_call *call, opf_dim *left, opf_dim *right) {
+    bool ends_in_constant = (*left)->kind == OPF_EXPR_BINARY && ((*left)->op == OPF_OP_ADD || (*left)->op == OPF_OP_SUB) && opf_is_int((*left)->args[1], NULL);
+    if (!ends_in_constant || !opf_is_int(*right, NULL)) return;
+    opf_dim constant = (*left)->args[1];
+    *right = (*left)->op == OPF_OP_ADD ? opf_sub(call->pool, *right, constant) : opf_add(call->pool, *right, constant);
+    *left = (*left)->args[0];
+}
+
+bool opf_call_require_ge_always(opf_call *call, opf_dim left, opf_dim right, const char *what) {
+    int known = compare_constants(call, left, right, what);
+    if (known >= 0) return known;
+    if (always_ge(call, left, right)) return true;
+    move_constant(call, &left, &right);
+    for (size_t k = 0; k < call->module->guards.count; k++) {
+        const opf_guard *guard = &call->module->guards.data[k];
+        if (guard->kind == OPF_GUARD_GE && guard->left == left && guard->right == right) return true;
+    }
+    const char *why = opf_arena_string(call->module->arena, reason(call, what));
+    OPF_PUSH(call->module->arena, &call->module->guards, (opf_guard){.kind = OPF_GUARD_GE, .left = left, .right = right, .why = why});
+    return true;
+}
+
+opf_dim opf_call_at_least(opf_call *call, opf_dim e, opf_dim low, const char *what) {
+    if (!opf_call_proves_le(call, low, e)) return opf_max(call->pool, e, low);
+    opf_call_require_ge_always(call, e, low, what);
+    return e;
+}
+
+opf_dim opf_call_at_most_dim(opf_call *call, opf_dim e, opf_dim high, const char *what) {
+    if (!opf_call_proves_le(call, e, high)) return opf_min(call->pool, e, high);
+    opf_call_require_ge_always(call, high, e, what);
+    return e;
 }

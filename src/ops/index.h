@@ -26,7 +26,8 @@ void opf_call_dims(const opf_call *call, int tensor, opf_dim *out);
 /* Product of the extents first … last - 1 of an input or stage. */
 opf_dim opf_call_dim_product(const opf_call *call, int tensor, int first, int last);
 
-/* The element of a tensor of one element: rank 0, or all axes of size 1. Reported where it holds another number. */
+/* The element of a tensor of one element: rank 0, or all axes of size 1; its content where that is known. Reported where
+ * the tensor holds another number of elements. */
 const opf_expr *opf_call_load_single(opf_call *call, int input, const char *what);
 /* `e` in type `dtype`; itself where it has it already. */
 const opf_expr *opf_call_convert(opf_call *call, opf_dtype dtype, const opf_expr *e);
@@ -38,5 +39,11 @@ bool opf_call_check_integer(opf_call *call, int input, const char *what); /* int
 /* A condition of the sizes that must hold: left >= right. Provable: nothing; two constants that break it: an error;
  * else a guard. `what` completes "Operator 'node': ". */
 bool opf_call_require_ge(opf_call *call, opf_dim left, opf_dim right, const char *what);
+/* The same where sizes of 0 matter too. Proofs take every size to be at least 1, since nothing is read in an empty domain;
+ * but an element that is read whatever the sizes needs an axis that has it. */
+bool opf_call_require_ge_always(opf_call *call, opf_dim left, opf_dim right, const char *what);
+/* max(e, low) and min(e, high) of sizes; where they would decide themselves if no size were 0, that becomes a guard. */
+opf_dim opf_call_at_least(opf_call *call, opf_dim e, opf_dim low, const char *what);
+opf_dim opf_call_at_most_dim(opf_call *call, opf_dim e, opf_dim high, const char *what);
 
 #endif

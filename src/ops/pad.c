@@ -26,6 +26,15 @@ static bool read_mode(opf_call *call, pad_mode *out) {
     return false;
 }
 
+/* Does no pad exceed `most`, so that one reflection or turn is enough? Constant pads of an axis of unknown size must not. */
+static bool turns_once(opf_call *call, const padding *pads, int axis, opf_dim most) {
+    opf_dim begin = pads->begin[axis], end = pads->end[axis];
+    if (opf_call_proves_le(call, begin, most) && opf_call_proves_le(call, end, most)) return true;
+    if (opf_is_int(most, NULL) || !opf_is_int(begin, NULL) || !opf_is_int(end, NULL)) return false;
+    opf_call_require_ge(call, most, opf_max(call->pool, begin, end), "the axis is too short for its padding");
+    return true;
+}
+
 /* Index along one axis for position v of the result, v - begin of the input. The sides that need no care are those where
  * nothing is added. Constant mode: *inside says whether the element exists. */
 static const opf_expr *axis_index(opf_call *call, const padding *pads, int axis, opf_dim extent, const opf_expr **inside) {
@@ -39,14 +48,14 @@ static const opf_expr *axis_index(opf_call *call, const padding *pads, int axis,
         if (high) *inside = opf_call_and(call, *inside, opf_call_less(call, index, extent));
         return index;
     }
-    opf_call_require_ge(call, extent, one, "an axis without elements can only be padded with a constant");
+    opf_call_require_ge_always(call, extent, one, "an axis without elements can only be padded with a constant");
     if (pads->mode == PAD_EDGE) {
         if (low) index = opf_max(pool, index, zero);
         return high ? opf_min(pool, index, last) : index;
     }
     bool reflects = pads->mode == PAD_REFLECT;
     opf_dim most = reflects ? last : extent;
-    if (opf_call_proves_le(call, pads->begin[axis], most) && opf_call_proves_le(call, pads->end[axis], most)) {
+    if (turns_once(call, pads, axis, most)) {
         const opf_expr *beyond = reflects ? opf_sub(pool, opf_mul(pool, last, opf_call_int(call, 2)), index) : opf_sub(pool, index, extent);
         const opf_expr *inner = high ? opf_select(pool, opf_call_less(call, index, extent), index, beyond) : index;
         const opf_expr *before = reflects ? opf_sub(pool, zero, index) : opf_add(pool, index, extent);

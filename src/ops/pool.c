@@ -140,9 +140,12 @@ static opf_status build_average_pool(opf_call *call) {
     const opf_expr *element = opf_call_convert(call, accumulator, opf_call_load(call, 0, pool.indices));
     element = opf_call_choose(call, pool.inside, element, opf_real(call->pool, accumulator, 0));
     int sum = pool_reduction(call, &pool, "sum", OPF_COMBINE_SUM, accumulator, accumulator, element, NULL);
-    const opf_expr *count = opf_call_int(call, 1);
-    for (int k = 0; k < pool.window.n_axes; k++) count = opf_mul(call->pool, count, axis_count(call, &pool, k, include_pad));
-    const opf_expr *mean = opf_binary(call->pool, OPF_OP_DIV, opf_call_load_same(call, sum), opf_cast(call->pool, accumulator, count));
+    const opf_expr *count = NULL;
+    for (int k = 0; k < pool.window.n_axes; k++) {
+        const opf_expr *factor = opf_cast(call->pool, accumulator, axis_count(call, &pool, k, include_pad));
+        count = count ? opf_binary(call->pool, OPF_OP_MUL, count, factor) : factor;
+    }
+    const opf_expr *mean = opf_binary(call->pool, OPF_OP_DIV, opf_call_load_same(call, sum), count);
     opf_call_result(call, 0, pool_map(call, &pool, "mean", opf_call_convert(call, dtype, mean)));
     return OPF_OK;
 }

@@ -64,7 +64,10 @@ static const opf_expr *inside(opf_call *call, const opf_resize *resize) {
 static opf_status finish(opf_call *call, const opf_resize *resize, const opf_expr *value) {
     opf_pool *pool = call->pool;
     opf_dtype dtype = opf_call_dtype(call, 0);
-    value = opf_call_choose(call, inside(call, resize), value, opf_number(pool, (opf_dtype)value->dtype, resize->extrapolation_value));
+    opf_domain domain = output_domain(call, resize);
+    const opf_expr *exists = inside(call, resize);
+    if (exists) exists = opf_expr_simplify(pool, exists, domain);
+    value = opf_call_choose(call, exists, value, opf_number(pool, (opf_dtype)value->dtype, resize->extrapolation_value));
     bool rounds = opf_dtype_is_integer(dtype) && opf_dtype_is_float((opf_dtype)value->dtype);
     if (rounds) value = opf_unary(pool, OPF_OP_ROUND, value);
     if (rounds && opf_dtype_bits(dtype) < 32) {
@@ -73,7 +76,6 @@ static opf_status finish(opf_call *call, const opf_resize *resize, const opf_exp
         value = opf_binary(pool, OPF_OP_MIN, value, opf_real(pool, (opf_dtype)value->dtype, low + span - 1));
     }
     value = opf_call_convert(call, dtype, value);
-    opf_domain domain = output_domain(call, resize);
     opf_call_result(call, 0, opf_call_stage(call, NULL, resize->rank, 0, domain.extents, output_names(resize), OPF_COMBINE_NONE, dtype, dtype, value, NULL));
     return OPF_OK;
 }
@@ -131,7 +133,10 @@ static tap_list taps_of(opf_call *call, const opf_resize *resize, const opf_resi
     opf_pool *pool = call->pool;
     tap_list taps = {.count = resize->mode == OPF_RESIZE_LINEAR ? 2 : CUBIC_TAPS};
     const opf_expr *base = floor_of(call, axis->coordinate), *one = opf_real(pool, compute, 1);
-    const opf_expr *ratio = quotient(call, compute, opf_floormod(pool, axis->coordinate.numerator, axis->coordinate.denominator), axis->coordinate.denominator);
+    const opf_expr *remainder = opf_floormod(pool, axis->coordinate.numerator, axis->coordinate.denominator);
+    if (opf_is_value(remainder, 0)) /* every position falls on an element */
+        return (tap_list){.count = 1, .positions = {opf_expr_simplify(pool, opf_call_clamp(call, base, axis->input), domain)}, .weights = {one}};
+    const opf_expr *ratio = quotient(call, compute, remainder, axis->coordinate.denominator);
     const opf_expr *rest = opf_binary(pool, OPF_OP_SUB, one, ratio);
     double a = resize->cubic_coefficient;
     if (taps.count == 2) {
@@ -156,7 +161,8 @@ static const opf_expr *weighted(opf_call *call, const opf_resize *resize, const 
     const opf_expr *sum = NULL;
     for (int k = 0; k < taps[axis].count; k++) {
         indices[axis] = taps[axis].positions[k];
-        const opf_expr *term = opf_binary(call->pool, OPF_OP_MUL, weighted(call, resize, taps, axis + 1, indices, compute), taps[axis].weights[k]);
+        const opf_expr *inner = weighted(call, resize, taps, axis + 1, indices, compute);
+        const opf_expr *term = taps[axis].count == 1 ? inner : opf_binary(call->pool, OPF_OP_MUL, inner, taps[axis].weights[k]);
         sum = sum ? opf_binary(call->pool, OPF_OP_ADD, sum, term) : term;
     }
     return sum;

@@ -155,7 +155,7 @@ static bool read_sizes(opf_call *call, opf_resize *resize, const int *axes, int 
     for (int k = 0; k < count; k++) {
         opf_resize_axis *axis = &resize->axes[axes[k]];
         if (!opf_call_require_ge(call, sizes[k], opf_call_int(call, 1), "a size must be positive")) return false;
-        opf_call_require_ge(call, axis->input, opf_call_int(call, 1), "an axis without elements cannot be resized");
+        opf_call_require_ge_always(call, axis->input, opf_call_int(call, 1), "an axis without elements cannot be resized");
         axis->output = sizes[k];
         axis->scale = reduced(call, fraction(sizes[k], axis->input));
     }

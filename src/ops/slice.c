@@ -28,8 +28,7 @@ static const opf_expr *from_start(opf_call *call, const opf_expr *bound, opf_dim
     return opf_select(pool, opf_call_less(call, bound, zero), opf_add(pool, extent, bound), bound);
 }
 
-static opf_dim at_least(opf_call *call, opf_dim low, opf_dim e) { return opf_call_proves_le(call, low, e) ? e : opf_max(call->pool, e, low); }
-static opf_dim at_most(opf_call *call, opf_dim e, opf_dim high) { return opf_call_proves_le(call, e, high) ? e : opf_min(call->pool, e, high); }
+static const char *const short_axis = "the axis is too short for the slice";
 
 /* Only bounds that matter are clamped: where the result has an element at all, first < end and both lie in the input, so
  * that a non-negative start of a forward slice needs no clamp, nor does an end below its start. */
@@ -38,24 +37,30 @@ static slice_axis forward(opf_call *call, opf_dim extent, const opf_expr *start,
     const opf_expr *zero = opf_call_int(call, 0);
     int64_t from;
     slice_axis out;
-    bool from_end = opf_is_int(start, &from) && from < 0, whole_tail = is_far(end, true);
+    bool from_end = opf_is_int(start, &from) && from < 0 && !is_far(start, false);
     if (is_far(start, false)) out.first = zero;
     else if (is_far(start, true)) out.first = extent;
-    else out.first = at_least(call, zero, from_start(call, start, extent));
-    opf_dim last = whole_tail ? extent : is_far(end, false) ? zero : at_most(call, from_start(call, end, extent), extent);
-    opf_dim span = from_end && whole_tail && !is_far(start, false) ? at_most(call, opf_call_int(call, -from), extent) : at_least(call, zero, opf_sub(pool, last, out.first));
+    else out.first = opf_call_at_least(call, from_start(call, start, extent), zero, short_axis);
+    opf_dim last, span;
+    if (is_far(end, true)) last = extent;
+    else last = is_far(end, false) ? zero : opf_call_at_most_dim(call, from_start(call, end, extent), extent, short_axis);
+    if (from_end && last == extent) span = opf_call_at_most_dim(call, opf_call_int(call, -from), extent, short_axis);
+    else span = opf_call_at_least(call, opf_sub(pool, last, out.first), zero, short_axis);
     out.length = opf_ceildiv(pool, span, opf_call_int(call, step));
     return out;
 }
 
 static slice_axis backward(opf_call *call, opf_dim extent, const opf_expr *start, const opf_expr *end, int64_t step) {
     opf_pool *pool = call->pool;
-    const opf_expr *zero = opf_call_int(call, 0), *before = opf_call_int(call, -1);
-    opf_dim top = opf_sub(pool, extent, opf_call_int(call, 1));
+    const opf_expr *before = opf_call_int(call, -1);
+    opf_dim top = opf_sub(pool, extent, opf_call_int(call, 1)), last;
     slice_axis out;
-    out.first = is_far(start, true) ? top : is_far(start, false) ? before : at_most(call, from_start(call, start, extent), top);
-    opf_dim last = is_far(end, false) ? before : is_far(end, true) ? extent : at_least(call, before, from_start(call, end, extent));
-    out.length = opf_ceildiv(pool, at_least(call, zero, opf_sub(pool, out.first, last)), opf_call_int(call, -step));
+    if (is_far(start, true)) out.first = top;
+    else out.first = is_far(start, false) ? before : opf_call_at_most_dim(call, from_start(call, start, extent), top, short_axis);
+    if (is_far(end, false)) last = before;
+    else last = is_far(end, true) ? extent : opf_call_at_least(call, from_start(call, end, extent), before, short_axis);
+    opf_dim span = opf_call_at_least(call, opf_sub(pool, out.first, last), opf_call_int(call, 0), short_axis);
+    out.length = opf_ceildiv(pool, span, opf_call_int(call, -step));
     return out;
 }
 

@@ -12,7 +12,7 @@ static bool read_sizes(opf_call *call, const char *name, int count, int64_t low,
     for (int k = 0; k < count; k++) out[k] = otherwise;
     if (n < 0) return true;
     if (n != count) {
-        opf_call_error(call, "attribute", "%s has %d entries and needs %d", name, n, count);
+        opf_call_error(call, "attribute", "%s has %d of the %d entries that it needs", name, n, count);
         return false;
     }
     for (int k = 0; k < count; k++) {
