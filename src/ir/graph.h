@@ -146,6 +146,7 @@ struct opf_module {
     opf_graph *graph;
     int n_values;
     OPF_VEC(opf_guard) guards;
+    struct opf_facts *facts; /* equalities of dims that the guards assure; src/ops/facts.h */
     OPF_VEC(struct opf_removed) removed; /* nodes that a pass took out, for `explain` */
 };
 

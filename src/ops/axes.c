@@ -1,6 +1,8 @@
 /* Parts of a build function: integers that inputs hold, axes, equal dims, broadcasting. */
 #include "ops/build.h"
 #include "ops/content.h"
+#include "ops/facts.h"
+#include "ops/lift.h"
 
 int opf_call_content(opf_call *call, int input, const opf_expr *const **out) {
     opf_value *value = opf_call_input(call, input);
@@ -15,7 +17,7 @@ int opf_call_content(opf_call *call, int input, const opf_expr *const **out) {
     }
     const opf_expr **integers = OPF_ARRAY(call->arena, const opf_expr *, value->content_count + 1);
     for (int64_t k = 0; k < value->content_count; k++)
-        integers[k] = content[k]->dtype == OPF_INT64 ? content[k] : opf_cast(call->pool, OPF_INT64, content[k]);
+        integers[k] = opf_lift(call->module, content[k], opf_arena_printf(call->arena, "%s '%s': sizes fit their types", call->node->op, call->node->name));
     *out = integers;
     return (int)value->content_count;
 }
@@ -74,6 +76,8 @@ static const char *dim_text(opf_call *call, opf_dim dim) {
 }
 
 opf_dim opf_call_same(opf_call *call, opf_dim a, opf_dim b, const char *what) {
+    a = opf_dim_canonical(call->module, a);
+    b = opf_dim_canonical(call->module, b);
     if (a == b || opf_expr_prove_eq(call->pool, a, b)) return a;
     if (opf_is_int(opf_sub(call->pool, a, b), NULL)) { /* two numbers, or N and N + 1 */
         opf_call_error(call, "shape", "%s: %s and %s differ", what, dim_text(call, a), dim_text(call, b));

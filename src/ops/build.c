@@ -1,5 +1,6 @@
 /* Parts of a build function: tensors by number, loads, stages, results. */
 #include "ops/build.h"
+#include "ops/facts.h"
 
 static const opf_stage *stage_of(const opf_call *call, int tensor) {
     size_t inputs = call->stages.inputs.count;
@@ -42,6 +43,7 @@ int opf_call_stage(opf_call *call, const char *role, int n_axes, int n_reduce, c
         .body = body, .second = second, .origin = call->node,
     };
     stage->extents = opf_arena_copy(call->arena, extents, count * sizeof *extents);
+    for (size_t k = 0; k < count; k++) stage->extents[k] = opf_dim_canonical(call->module, stage->extents[k]);
     if (axis_names) stage->axis_names = opf_arena_copy(call->arena, axis_names, count * sizeof *axis_names);
     OPF_PUSH(call->arena, &call->stages.list, stage);
     return (int)(call->stages.inputs.count + call->stages.list.count) - 1;

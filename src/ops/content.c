@@ -3,6 +3,8 @@
 
 #include "base/checked.h"
 #include "ops/build.h"
+#include "ops/facts.h"
+#include "ops/lift.h"
 
 static bool has_content_type(opf_dtype dtype) {
     return dtype == OPF_BOOL || opf_dtype_is_integer(dtype) || dtype == OPF_FLOAT32 || dtype == OPF_FLOAT64 || dtype == OPF_FLOAT16 || dtype == OPF_BFLOAT16;
@@ -160,12 +162,21 @@ static const opf_expr *stage_element(evaluation *evaluation, size_t index, int64
     return value;
 }
 
+/* Sizes pass through narrower and floating types on their way; as content they stay polynomials of symbols. */
+static const opf_expr *tidied(const opf_call *call, const opf_expr *value) {
+    if (value->kind == OPF_EXPR_INT || (value->dtype != OPF_INT32 && value->dtype != OPF_INT64)) return value;
+    const char *why = opf_arena_printf(call->arena, "%s '%s': sizes fit the types that they are computed in", call->node->op, call->node->name);
+    const opf_expr *lifted = opf_dim_canonical(call->module, opf_lift(call->module, value, why));
+    return value->dtype == OPF_INT64 ? lifted : opf_cast(call->pool, (opf_dtype)value->dtype, lifted);
+}
+
 static void evaluate_result(evaluation *evaluation, size_t stage, opf_value *value) {
     int64_t elements = constant_size(value->rank, value->dims, OPF_CONTENT_ELEMENTS);
     if (elements < 0 || !has_content_type(value->dtype)) return;
     const opf_expr **content = OPF_ARRAY(evaluation->call->arena, const opf_expr *, elements + 1);
     for (int64_t k = 0; k < elements; k++)
         if (!(content[k] = stage_element(evaluation, stage, k))) return;
+    for (int64_t k = 0; k < elements; k++) content[k] = tidied(evaluation->call, content[k]);
     value->content = content;
     value->content_count = elements;
 }

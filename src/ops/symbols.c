@@ -1,6 +1,8 @@
 /* Symbols of graph inputs: their names, pins and hints, equalities. */
 #include "ops/symbols.h"
 
+#include "ops/facts.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -201,45 +203,47 @@ void opf_symbols_apply(const opf_bindings *bindings) {
     }
 }
 
-typedef struct symbol_search { const opf_symbol *symbol; bool found; } symbol_search;
+/* How dear a side is to keep, the cheapest first: numbers, declared names, other symbols, anything else by age. */
+typedef struct worth { int class; uint32_t age; } worth;
 
-static bool meet_symbol(const opf_expr *e, void *data) {
-    symbol_search *search = data;
-    search->found = search->found || (e->kind == OPF_EXPR_SYMBOL && e->symbol == search->symbol);
-    return !search->found;
+static worth worth_of(const opf_bindings *bindings, opf_dim dim) {
+    if (dim->kind == OPF_EXPR_INT) return (worth){0, 0};
+    if (dim->kind != OPF_EXPR_SYMBOL) return (worth){opf_dim_is_atom(dim) ? 4 : 3, dim->id};
+    int index = dim->symbol->index;
+    return (worth){index < bindings->count && bindings->named[index] ? 1 : 2, (uint32_t)index};
 }
 
-static bool may_become(const opf_bindings *bindings, opf_dim symbol, opf_dim value) {
-    if (symbol->kind != OPF_EXPR_SYMBOL || symbol->symbol->index >= bindings->count) return false;
-    symbol_search search = {symbol->symbol, false};
-    opf_expr_visit(bindings->module->pool, value, meet_symbol, &search);
-    return !search.found;
+static bool is_better(worth a, worth b) { return a.class != b.class ? a.class < b.class : a.age < b.age; }
+
+static bool may_become(const opf_bindings *bindings, opf_dim from, opf_dim to) {
+    return opf_dim_is_atom(from) && !opf_dim_holds(bindings->module, to, from);
 }
 
-/* Of two symbols, should `a` go? Declared names stay before made ones, earlier before later. */
-static bool replace_first(const opf_bindings *bindings, opf_dim a, opf_dim b) {
-    if (b->kind != OPF_EXPR_SYMBOL || !may_become(bindings, b, a)) return true;
-    int i = a->symbol->index, j = b->symbol->index;
-    if (bindings->named[i] != bindings->named[j]) return bindings->named[j];
-    return i > j;
-}
-
-static void bind_symbol(opf_bindings *bindings, const opf_symbol *symbol, opf_dim value) {
-    bindings->by_index[symbol->index] = value;
+/* `from` is `to` from now on: a symbol in the inputs' own dims, which a run compares anyway; anything else by a fact, whose
+ * guard stays. */
+static void set_equal(opf_bindings *bindings, opf_dim from, opf_dim to, const char *why) {
+    if (from->kind != OPF_EXPR_SYMBOL || from->symbol->index >= bindings->count) {
+        opf_facts_add(bindings->module, from, to, why);
+        return;
+    }
+    bindings->by_index[from->symbol->index] = to;
     for (int k = 0; k < bindings->count; k++)
         if (bindings->by_index[k]) bindings->by_index[k] = bound(bindings, bindings->by_index[k]);
+    opf_facts_bind(bindings->module, bindings->count, bindings->by_index);
 }
 
 bool opf_symbols_unify(opf_bindings *bindings) {
+    opf_module *module = bindings->module;
     bool changed = false;
-    for (size_t k = 0; k < bindings->module->guards.count; k++) {
-        const opf_guard *guard = &bindings->module->guards.data[k];
-        if (guard->kind != OPF_GUARD_EQ) continue;
-        opf_dim left = bound(bindings, guard->left), right = bound(bindings, guard->right);
+    for (size_t k = 0; k < module->guards.count; k++) {
+        opf_guard guard = module->guards.data[k];
+        if (guard.kind != OPF_GUARD_EQ) continue;
+        opf_dim left = opf_dim_canonical(module, bound(bindings, guard.left)), right = opf_dim_canonical(module, bound(bindings, guard.right));
         if (left == right) continue;
-        bool left_goes = may_become(bindings, left, right) && replace_first(bindings, left, right);
-        if (left_goes) bind_symbol(bindings, left->symbol, right);
-        else if (may_become(bindings, right, left)) bind_symbol(bindings, right->symbol, left);
+        bool right_stays = is_better(worth_of(bindings, right), worth_of(bindings, left));
+        opf_dim first = right_stays ? left : right, second = right_stays ? right : left;
+        if (may_become(bindings, first, second)) set_equal(bindings, first, second, guard.why);
+        else if (may_become(bindings, second, first)) set_equal(bindings, second, first, guard.why);
         else continue;
         changed = true;
     }

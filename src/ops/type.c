@@ -2,7 +2,10 @@
  * round reports. */
 #include "ops/build.h"
 #include "ops/content.h"
+#include "ops/facts.h"
 #include "ops/symbols.h"
+
+enum { MOST_ROUNDS = 64 }; /* each one makes at least two different sizes one */
 
 static void forget_types(opf_graph *graph) {
     for (size_t k = 0; k < graph->values.count; k++) {
@@ -59,6 +62,7 @@ static opf_status worse(opf_status a, opf_status b) {
 static opf_status type_round(opf_graph *graph, bool quiet) {
     opf_status status = OPF_OK;
     graph->module->guards.count = 0;
+    opf_facts_guard(graph->module);
     forget_types(graph);
     for (size_t k = 0; k < graph->nodes.count; k++) status = worse(status, type_node(graph->nodes.data[k], quiet));
     return status;
@@ -68,7 +72,7 @@ opf_status opf_graph_type(opf_module *module, const opf_pin *pins, size_t n_pins
     opf_bindings bindings;
     opf_status inputs = opf_symbols_inputs(&bindings, module, pins, n_pins);
     opf_status status = type_round(module->graph, true);
-    while (opf_symbols_unify(&bindings)) {
+    for (int round = 0; round < MOST_ROUNDS && opf_symbols_unify(&bindings); round++) {
         opf_symbols_apply(&bindings);
         status = type_round(module->graph, true);
     }

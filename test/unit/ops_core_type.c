@@ -140,6 +140,48 @@ static void test_content_of_a_select(void **state) {
     free_module(module);
 }
 
+/* Exporters compute sizes in int32 and float32. */
+static void test_sizes_come_back_from_narrow_types(void **state) {
+    (void)state;
+    opf_module *module = new_module();
+    opf_node *shape = NODE(module, "Shape", 13, input(module, "x", OPF_FLOAT32, "N,3"));
+    opf_node *narrow = NODE(module, "Cast", 13, shape->outputs[0]), *real = NODE(module, "Cast", 13, shape->outputs[0]);
+    set_int(narrow, "to", OPF_INT32);
+    set_int(real, "to", OPF_FLOAT32);
+    opf_node *doubled = NODE(module, "Add", 13, narrow->outputs[0], narrow->outputs[0]), *wide = NODE(module, "Cast", 13, doubled->outputs[0]);
+    set_int(wide, "to", OPF_INT64);
+    opf_value *half = constant(module, OPF_FLOAT32, 0, NULL, (double[]){1.5});
+    opf_node *scaled = NODE(module, "Mul", 13, real->outputs[0], half), *lower = NODE(module, "Floor", 13, scaled->outputs[0]);
+    opf_node *back = NODE(module, "Cast", 13, lower->outputs[0]);
+    set_int(back, "to", OPF_INT64);
+    assert_int_equal(opf_graph_type(module, NULL, 0), OPF_OK);
+    assert_string_equal(content_of(narrow->outputs[0]), "int32(N), int32(3)");
+    assert_string_equal(content_of(wide->outputs[0]), "N*2, 6");
+    assert_string_equal(content_of(back->outputs[0]), "floordiv(N*3, 2), 4");
+    assert_true(module->guards.count > 0); /* that N fits */
+    free_module(module);
+}
+
+/* N and min(N, 512) must be equal: N stands for both, and a guard says so. */
+static void test_an_equality_of_expressions_becomes_one_size(void **state) {
+    (void)state;
+    opf_module *module = new_module();
+    opf_value *x = input(module, "x", OPF_FLOAT32, "N"), *table = input(module, "table", OPF_FLOAT32, "512");
+    opf_node *shape = NODE(module, "Shape", 13, x);
+    opf_node *cut = NODE(module, "Slice", 13, table, INTS(module, 0), shape->outputs[0]);
+    opf_node *sum = NODE(module, "Add", 13, cut->outputs[0], x), *after = NODE(module, "Relu", 13, cut->outputs[0]);
+    assert_int_equal(opf_graph_type(module, NULL, 0), OPF_OK);
+    assert_string_equal(type_of(cut->outputs[0]), "float32[N]");
+    assert_string_equal(type_of(sum->outputs[0]), "float32[N]");
+    assert_string_equal(type_of(after->outputs[0]), "float32[N]");
+    assert_int_equal(module->guards.count, 1);
+    opf_text text = {0};
+    opf_expr_print(module->guards.data[0].left, NULL, &text);
+    assert_string_equal(opf_text_string(&text), "min(N, 512)");
+    opf_text_free(&text);
+    free_module(module);
+}
+
 static void test_input_without_shape(void **state) {
     (void)state;
     opf_module *module = new_module();
@@ -181,6 +223,8 @@ int main(void) {
         cmocka_unit_test(test_every_problem_is_reported_once),
         cmocka_unit_test(test_shape_arithmetic),
         cmocka_unit_test(test_content_of_a_select),
+        cmocka_unit_test(test_sizes_come_back_from_narrow_types),
+        cmocka_unit_test(test_an_equality_of_expressions_becomes_one_size),
         cmocka_unit_test(test_input_without_shape),
         cmocka_unit_test(test_typing_again_keeps_symbols),
     };
