@@ -171,7 +171,8 @@ static const opf_expr *tidied(const opf_call *call, const opf_expr *value) {
 }
 
 static void evaluate_result(evaluation *evaluation, size_t stage, opf_value *value) {
-    int64_t elements = constant_size(value->rank, value->dims, OPF_CONTENT_ELEMENTS);
+    int64_t most = opf_dtype_is_float(value->dtype) ? OPF_CONTENT_FLOATS : OPF_CONTENT_ELEMENTS;
+    int64_t elements = constant_size(value->rank, value->dims, most);
     if (elements < 0 || !has_content_type(value->dtype)) return;
     const opf_expr **content = OPF_ARRAY(evaluation->call->arena, const opf_expr *, elements + 1);
     for (int64_t k = 0; k < elements; k++)

@@ -6,6 +6,7 @@
 
 enum {
     OPF_CONTENT_ELEMENTS = 1024, /* larger tensors have no content */
+    OPF_CONTENT_FLOATS = 64,     /* floating ones larger than this neither: scales are known, weights are data */
     OPF_CONTENT_TERMS = 16384    /* most terms of reductions that one node may unroll */
 };
 
