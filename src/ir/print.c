@@ -54,6 +54,8 @@ static void print_element(const opf_tensor *tensor, int64_t index, opf_text *out
         print_quoted(text, strlen(text), out);
     } else if (opf_dtype_is_float(tensor->dtype)) {
         opf_text_printf(out, "%.9g", opf_tensor_get(tensor, index));
+    } else if (tensor->dtype == OPF_UINT64) {
+        opf_text_printf(out, "%llu", (unsigned long long)opf_tensor_get_int(tensor, index));
     } else if (opf_dtype_is_integer(tensor->dtype) || tensor->dtype == OPF_BOOL) {
         opf_text_printf(out, "%lld", (long long)opf_tensor_get_int(tensor, index));
     } else {

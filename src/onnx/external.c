@@ -103,8 +103,8 @@ bool opf_read_external(opf_reader *reader, opf_tensor *tensor, const opf_spans *
         return opf_reader_error(reader, OPF_ERROR_INPUT, "read", "%s: its external data has %llu bytes where its shape needs %zu", reader->what, (unsigned long long)where.length, tensor->bytes);
     const opf_mapping *mapping = &reader->module->files.data[file];
     if (where.offset > mapping->size || mapping->size - where.offset < tensor->bytes)
-        return opf_reader_error(reader, OPF_ERROR_INPUT, "read", "%s: its external data is to be bytes %llu to %llu of '%s', which has only %zu", reader->what,
-                                (unsigned long long)where.offset, (unsigned long long)(where.offset + tensor->bytes), where.path, mapping->size);
+        return opf_reader_error(reader, OPF_ERROR_INPUT, "read", "%s: its external data is to be %zu bytes at offset %llu of '%s', which has only %zu", reader->what,
+                                tensor->bytes, (unsigned long long)where.offset, where.path, mapping->size);
     if (tensor->bytes == 0) return true;
     opf_span bytes = {mapping->data + where.offset, tensor->bytes};
     return opf_tensor_take_bytes(reader, tensor, bytes, file, where.offset);

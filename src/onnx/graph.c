@@ -52,18 +52,34 @@ static opf_value *define(opf_reader *reader, opf_scope *scope, const char *name)
     if (!opf_map_has(&scope->names, name)) return new_value(reader, scope, name);
     opf_value *value = opf_map_get(&scope->names, name);
     if (value && !is_defined(value)) return value;
-    opf_reader_error(reader, OPF_ERROR_INPUT, "graph", "%s defines '%s', which is defined already; names must be unique", reader->what, name);
+    opf_reader_error(reader, OPF_ERROR_INPUT, "graph", "%s: the name '%s' is taken already; names must be unique", reader->what, name);
     return NULL;
 }
 
-static int opset_of(opf_reader *reader, const opf_scope *scope, const char *domain, const char *op) {
+static int opset_of(opf_reader *reader, const opf_scope *scope, const char *domain) {
     for (size_t i = 0; i < scope->n_opsets; i++)
         if (scope->opsets[i].domain == domain) return scope->opsets[i].version;
     const opf_module *module = reader->module;
     for (size_t i = 0; i < module->opsets.count; i++)
         if (module->opsets.data[i].domain == domain) return module->opsets.data[i].version;
-    if (*domain == '\0') opf_reader_error(reader, OPF_ERROR_INPUT, "read", "%s is used, but the model imports no version of the standard operators", op);
+    if (*domain == '\0') {
+        opf_place place = reader->place;
+        reader->place = (opf_place){.file = module->path, .index = -1}; /* one message for all nodes */
+        opf_reader_error(reader, OPF_ERROR_INPUT, "read", "the model imports no version of the standard operators, but has nodes with them");
+        reader->place = place;
+    }
     return 1; /* of other domains there is only one version that anybody uses */
+}
+
+/* What stands for a value after an error, so that those who read it are not reported, too. */
+static const opf_tensor unreadable = {.dtype = OPF_FLOAT32, .file = -1};
+
+static void define_unreadable(opf_reader *reader, opf_scope *scope, const opf_spans *outputs) {
+    for (size_t k = 0; k < outputs->count; k++) {
+        const char *name = outputs->data[k].size ? opf_reader_name(reader, outputs->data[k], "name of an output") : NULL;
+        opf_value *value = name ? define(reader, scope, name) : NULL;
+        if (value) opf_value_set_constant(value, &unreadable);
+    }
 }
 
 /* ---- first step: values and nodes ---- */
@@ -75,7 +91,7 @@ static const char *domain_name(opf_reader *reader, opf_span span) {
 
 static opf_node *new_node(opf_reader *reader, opf_scope *scope, const char *name, const char *op, const char *domain, int n_inputs, int n_outputs) {
     if (!opf_reader_spend(reader, sizeof(opf_node) + (size_t)(n_inputs + n_outputs) * 4 * sizeof(void *) + strlen(name))) return NULL;
-    opf_node *node = opf_node_new(scope->graph, name, op, domain, opset_of(reader, scope, domain, op), n_inputs, n_outputs);
+    opf_node *node = opf_node_new(scope->graph, name, op, domain, opset_of(reader, scope, domain), n_inputs, n_outputs);
     node->index = reader->place.index;
     opf_node_origins_add(node, node);
     return node;
@@ -105,8 +121,6 @@ static void declare_constant(opf_reader *reader, opf_scope *scope, const opf_sch
     opf_value *value = name ? define(reader, scope, name) : NULL;
     if (!value) return;
     opf_tensor *tensor = opf_read_constant(reader, scope, message);
-    /* What stands for it after an error keeps its users from being reported, too. */
-    static const opf_tensor unreadable = {.dtype = OPF_FLOAT32, .file = -1};
     opf_value_set_constant(value, tensor ? tensor : &unreadable);
 }
 
@@ -155,6 +169,7 @@ static void promise_results(opf_reader *reader, opf_scope *caller, opf_scope *bo
 }
 
 static void check_results(opf_reader *reader, opf_scope *body, const opf_call_site *call) {
+    if (reader->allowance < 0) return;
     for (size_t k = 0; k < call->function->message->output.count && k < call->node->output.count; k++) {
         opf_span span = call->function->message->output.data[k];
         const char *formal = opf_span_is_text(span) ? opf_intern_n(reader->module->names, (const char *)span.data, span.size) : NULL;
@@ -166,7 +181,10 @@ static void check_results(opf_reader *reader, opf_scope *body, const opf_call_si
 static void declare_value_info(opf_reader *reader, opf_scope *scope, const opf_spans *messages);
 
 static void declare_call(opf_reader *reader, opf_scope *scope, const opf_function *function, const opf_schema_Node *message, tasks *later) {
-    if (!may_call(reader, scope, function, message)) return;
+    if (!may_call(reader, scope, function, message)) {
+        define_unreadable(reader, scope, &message->output);
+        return;
+    }
     opf_scope *body = OPF_NEW(reader->scratch, opf_scope);
     opf_call_site *call = OPF_NEW(reader->scratch, opf_call_site);
     *call = (opf_call_site){function, message, scope, body};
@@ -201,8 +219,9 @@ static void declare_one(opf_reader *reader, opf_scope *scope, const opf_schema_N
     const char *op = opf_reader_name(reader, op_span, "operator of a node"), *domain = domain_name(reader, opf_spans_last(&message->domain));
     if (!op || !domain) return;
     if (!*op) {
-        opf_span name = opf_spans_last(&message->name);
-        opf_reader_error(reader, OPF_ERROR_INPUT, "read", "node '%.*s' has no operator", opf_span_is_text(name) ? (int)name.size : 0, name.data ? (const char *)name.data : "");
+        reader->place.node = opf_reader_name(reader, opf_spans_last(&message->name), "name of a node");
+        opf_reader_error(reader, OPF_ERROR_INPUT, "read", "the node has no operator");
+        define_unreadable(reader, scope, &message->output);
         return;
     }
     reader->place.node = node_name(reader, scope, message, op, index);
@@ -303,7 +322,6 @@ static void read_initializers(opf_reader *reader, opf_scope *scope, const opf_sc
         const opf_value *taken = opf_map_get(&scope->names, name);
         if (taken && taken->input_index >= 0 && scope->outer) continue;
         const opf_tensor *read = opf_read_tensor(reader, tensor);
-        static const opf_tensor unreadable = {.dtype = OPF_FLOAT32, .file = -1};
         add_initializer(reader, scope, name, read ? read : &unreadable);
     }
     for (size_t i = 0; i < message->sparse_initializer.count; i++) {
@@ -414,6 +432,7 @@ opf_graph *opf_read_graph(opf_reader *reader, opf_span bytes, opf_node *parent, 
     read_initializers(reader, scope, message);
     declare_nodes(reader, scope, &message->node, &later, NULL);
     reader->place = place;
+    if (reader->allowance < 0) return NULL;
     read_outputs(reader, scope, message);
     declare_value_info(reader, scope, &message->value_info);
     for (size_t i = 0; i < later.list.count && reader->allowance >= 0; i++) run_task(reader, &later.list.data[i]);

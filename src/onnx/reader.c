@@ -38,6 +38,10 @@ void *opf_reader_decode(opf_reader *reader, const pb_msgdesc_t *type, size_t siz
     void *message = opf_wire_decode(reader->scratch, type, size, bytes, &why);
     if (message) return message;
     size_t offset = bytes.data && reader->file.data ? (size_t)(bytes.data - reader->file.data) : 0;
+    if (bytes.data == reader->file.data && bytes.size == reader->file.size) {
+        opf_reader_error(reader, OPF_ERROR_INPUT, "read", "this is no ONNX file, or one that was cut short (%s)", why);
+        return NULL;
+    }
     opf_reader_error(reader, OPF_ERROR_INPUT, "read", "the file is damaged: the %s at byte %zu (%zu bytes long) cannot be decoded (%s)", what, offset, bytes.size, why);
     return NULL;
 }

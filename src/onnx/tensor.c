@@ -144,8 +144,12 @@ opf_tensor *opf_read_tensor(opf_reader *reader, const opf_schema_Tensor *message
         malformed(reader, "the list of dimensions");
         return NULL;
     }
-    if (message->data_type == 0 || !opf_dtype_valid(message->data_type)) {
-        opf_reader_error(reader, message->data_type ? OPF_ERROR_UNSUPPORTED : OPF_ERROR_INPUT, "type", "%s has element type %d, which opfuse does not know", reader->what, message->data_type);
+    if (message->data_type == 0) {
+        opf_reader_error(reader, OPF_ERROR_INPUT, "type", "%s has no element type", reader->what);
+        return NULL;
+    }
+    if (!opf_dtype_valid(message->data_type)) {
+        opf_reader_error(reader, OPF_ERROR_UNSUPPORTED, "type", "%s has element type %d, which opfuse does not know", reader->what, message->data_type);
         return NULL;
     }
     const char *why = "";
