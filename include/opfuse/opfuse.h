@@ -89,6 +89,9 @@ opf_status opf_array_write(opf_context *context, const opf_array *array, const c
 /* The same numbers in another element type, rounded as that type rounds. */
 opf_status opf_array_convert(opf_array *out, opf_context *context, const opf_array *array, int dtype);
 
+/* Any bytes into a file: the whole of it or nothing. */
+opf_status opf_file_save(opf_context *context, const char *path, const void *data, size_t size);
+
 /* ---- models ---- */
 
 opf_status opf_model_load(opf_model **out, opf_context *context, const char *path);

@@ -73,6 +73,8 @@ opf_status opf_array_write(opf_context *context, const opf_array *array, const c
     return unknown_file(context, path);
 }
 
+opf_status opf_file_save(opf_context *context, const char *path, const void *data, size_t size) { return opf_file_write(path, data, size, context->diags); }
+
 /* ---- conversion ---- */
 
 opf_status opf_array_convert(opf_array *out, opf_context *context, const opf_array *array, int dtype) {

@@ -1,0 +1,34 @@
+/* opfuse graph: a picture of the model, as read or with its kernels as clusters. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tool/tool.h"
+
+static bool ends_in(const char *path, const char *ending) {
+    size_t length = strlen(path), tail = strlen(ending);
+    return length >= tail && strcmp(path + length - tail, ending) == 0;
+}
+
+int cmd_graph(tool *t) {
+    bool svg = t->output && ends_in(t->output, ".svg");
+    if (t->before && t->after) {
+        complain(t, "--before and --after exclude each other");
+        return EXIT_USAGE;
+    }
+    if (t->output && !svg && !ends_in(t->output, ".dot")) {
+        complain(t, "-o %s: the name of a picture must end in .svg or .dot", t->output);
+        return EXIT_USAGE;
+    }
+    opf_model *model;
+    char *picture = NULL;
+    opf_status status = hint_from_inputs(t);
+    if (status == OPF_OK) status = model_open(t, &model);
+    if (status != OPF_OK) return exit_status(status);
+    status = opf_model_graph(model, svg ? "svg" : "dot", !t->before, &picture);
+    if (picture && t->output) status = opf_file_save(t->context, t->output, picture, strlen(picture));
+    else if (picture) print(picture);
+    tell(t);
+    opf_string_free(picture);
+    opf_model_free(model);
+    return exit_status(status);
+}

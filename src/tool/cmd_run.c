@@ -1,0 +1,142 @@
+/* opfuse run: outputs as files, or what is in them in short. */
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tool/tool.h"
+
+typedef struct summary { double low, high, mean; bool numbers; } summary;
+
+static summary summarise(const opf_array *array) {
+    int64_t n = opf_array_elements(array);
+    summary s = {NAN, NAN, NAN, array->dtype != 8 && n > 0 && array->dtype != 14 && array->dtype != 15};
+    double sum = 0;
+    for (int64_t i = 0; s.numbers && i < n; i++) {
+        double x = opf_array_get(array, i);
+        sum += x;
+        if (!(x >= s.low)) s.low = x < s.low || isnan(s.low) ? x : s.low;
+        if (!(x <= s.high)) s.high = x > s.high || isnan(s.high) ? x : s.high;
+    }
+    s.mean = s.numbers ? sum / (double)n : NAN;
+    return s;
+}
+
+/* JSON has no NaN and no infinity: null. */
+static json_t *number(double x) { return isfinite(x) ? json_real(x) : json_null(); }
+
+static json_t *array_json(const opf_array *array, const char *file) {
+    summary s = summarise(array);
+    json_t *dims = json_array(), *name = json_string(array->name);
+    for (int k = 0; k < array->rank; k++) json_array_append_new(dims, json_integer(array->dims[k]));
+    json_t *object = json_pack("{s:o, s:s, s:o}", "name", name ? name : json_string("?"), "dtype", opf_array_dtype_name(array->dtype), "shape", dims);
+    if (s.numbers) {
+        json_object_set_new(object, "min", number(s.low));
+        json_object_set_new(object, "max", number(s.high));
+        json_object_set_new(object, "mean", number(s.mean));
+    }
+    if (file) json_object_set_new(object, "file", json_string(file));
+    return object;
+}
+
+static void print_array(const opf_array *array, const char *file) {
+    summary s = summarise(array);
+    printf_out("%s  %s%s", array->name, opf_array_dtype_name(array->dtype), shape_of(array).text);
+    if (s.numbers) printf_out("  min %.6g  max %.6g  mean %.6g", s.low, s.high, s.mean);
+    if (file) printf_out("  -> %s", file);
+    print("\n");
+}
+
+/* ---- files ---- */
+
+/* DIR/NAME.npy or DIR/output_K.pb. */
+static char *file_of(const tool *t, const opf_array *array, size_t index) {
+    size_t room = strlen(t->output) + strlen(array->name) + 40;
+    char *path = malloc(room);
+    if (!path) return NULL;
+    int length = snprintf(path, room, "%s/", t->output);
+    char *name = path + length;
+    if (t->format && strcmp(t->format, "pb") == 0) {
+        snprintf(name, room - (size_t)length, "output_%zu.pb", index);
+        return path;
+    }
+    snprintf(name, room - (size_t)length, "%s.npy", array->name[0] ? array->name : "_");
+    for (char *c = name; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("._-", *c)) *c = '_';
+    return path;
+}
+
+/* With parents, like mkdir -p. */
+static bool make_folder(const tool *t, const char *path) {
+    char *partial = strdup(path);
+    bool good = partial != NULL;
+    for (char *c = partial; good && *c; c++) {
+        if (c == partial || (c[1] != '/' && c[1])) continue;
+        char after = c[1];
+        c[1] = '\0';
+        struct stat about;
+        good = mkdir(partial, 0777) == 0 || (stat(partial, &about) == 0 && S_ISDIR(about.st_mode));
+        c[1] = after;
+    }
+    if (!good) complain(t, "-o %s: the folder cannot be made: %s", path, strerror(errno));
+    free(partial);
+    return good;
+}
+
+static opf_status write_outputs(tool *t, const opf_array *outputs, size_t n, char **files) {
+    opf_status status = make_folder(t, t->output) ? OPF_OK : OPF_ERROR_SYSTEM;
+    for (size_t i = 0; i < n && status == OPF_OK; i++) {
+        files[i] = file_of(t, &outputs[i], i);
+        status = files[i] ? opf_array_write(t->context, &outputs[i], files[i]) : OPF_ERROR_SYSTEM;
+    }
+    return status;
+}
+
+/* ---- whole ---- */
+
+static void show(const tool *t, const opf_array *outputs, size_t n, char **files) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++) {
+        if (t->json) json_array_append_new(list, array_json(&outputs[i], files[i]));
+        else print_array(&outputs[i], files[i]);
+    }
+    if (t->json) print_json(json_pack("{s:i, s:s, s:O}", "schema", 1, "model", t->model, "outputs", list));
+    json_decref(list);
+}
+
+static opf_status run_once(tool *t, opf_session *session, const feed *f) {
+    opf_array *outputs = calloc(f->n_outputs + 1, sizeof *outputs);
+    char **files = calloc(f->n_outputs + 1, sizeof *files);
+    opf_status status = outputs && files ? opf_session_run(session, f->inputs, outputs) : OPF_ERROR_SYSTEM;
+    if (status == OPF_OK && t->output) status = write_outputs(t, outputs, f->n_outputs, files);
+    tell(t);
+    if (status == OPF_OK) show(t, outputs, f->n_outputs, files);
+    for (size_t i = 0; files && i < f->n_outputs; i++) free(files[i]);
+    free(files);
+    free(outputs);
+    return status;
+}
+
+int cmd_run(tool *t) {
+    opf_model *model;
+    opf_session *session = NULL;
+    char **folders = NULL;
+    size_t count = 0;
+    feed f = {0};
+    opf_status status = model_open(t, &model);
+    if (status != OPF_OK) return exit_status(status);
+    status = data_sets(t, &folders, &count);
+    if (status == OPF_OK && count > 1) note(t, "of %zu data sets the first is taken: %s", count, folders[0]);
+    if (status == OPF_OK) status = feed_fill(t, &f, model, folders[0]);
+    if (status == OPF_OK) status = opf_session_new(&session, model);
+    tell(t);
+    if (status == OPF_OK && session) status = run_once(t, session, &f);
+    opf_session_free(session);
+    feed_free(&f);
+    data_sets_free(folders, count);
+    opf_model_free(model);
+    return exit_status(status);
+}

@@ -1,0 +1,39 @@
+/* opfuse verify: every data set of the call, one verdict. */
+#include <stdlib.h>
+
+#include "tool/tool.h"
+
+static opf_status verify_set(tool *t, opf_model *model, const char *data_set) {
+    feed f;
+    char *report = NULL;
+    opf_status status = feed_fill(t, &f, model, data_set);
+    if (status == OPF_OK) {
+        opf_verify_options options = {.all = t->all, .tolerance = t->tolerance, .rtol = t->rtol, .atol = t->atol, .expected = f.has_expected ? f.expected : NULL};
+        status = opf_model_verify(model, f.inputs, &options, &report);
+    }
+    tell(t);
+    if (report) {
+        if (data_set) printf_out("%s\n", data_set);
+        print(report);
+    }
+    opf_string_free(report);
+    feed_free(&f);
+    return status;
+}
+
+int cmd_verify(tool *t) {
+    opf_model *model;
+    char **folders = NULL;
+    size_t count = 0;
+    opf_status status = model_open(t, &model);
+    if (status != OPF_OK) return exit_status(status);
+    status = data_sets(t, &folders, &count);
+    bool differs = false;
+    for (size_t i = 0; i < count && (status == OPF_OK || status == OPF_ERROR_MISMATCH); i++) {
+        status = verify_set(t, model, folders[i]);
+        differs = differs || status == OPF_ERROR_MISMATCH;
+    }
+    data_sets_free(folders, count);
+    opf_model_free(model);
+    return exit_status(status == OPF_OK && differs ? OPF_ERROR_MISMATCH : status);
+}

@@ -1,0 +1,72 @@
+/* opfuse: the command line. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/tool.h"
+
+#define COMPILES (FOR_ALL | FOR_COMPILING | FOR_INPUTS)
+
+const verb verbs[] = {
+    {"run", "MODEL", "runs a model and prints or writes its outputs", COMPILES | FOR_RUN | FOR_JSON, cmd_run},
+    {"verify", "MODEL", "compares generated code with the evaluator and with expected outputs", COMPILES | FOR_VERIFY, cmd_verify},
+    {"check", "MODEL", "tells every problem of a model at once; compiles nothing", FOR_ALL | FOR_INPUTS | FOR_JSON, cmd_check},
+    {"explain", "MODEL", "tells what became one kernel, what did not, and why", COMPILES | FOR_JSON | FOR_EXPLAIN, cmd_explain},
+    {"build", "MODEL -o FILE.so", "makes a shared object with a plain C interface, and its header", COMPILES | FOR_BUILD, cmd_build},
+    {"bench", "MODEL", "times the model and its unfused build in turns", COMPILES | FOR_BENCH | FOR_JSON, cmd_bench},
+    {"graph", "MODEL -o FILE.svg|.dot", "draws the model as read, or with its kernels", COMPILES | FOR_GRAPH, cmd_graph},
+    {"ops", "", "lists the supported operators", FOR_ALL | FOR_JSON, cmd_ops},
+    {"doctor", "", "tells what this machine and this setting offer", FOR_ALL | FOR_COMPILING, cmd_doctor},
+};
+const size_t n_verbs = sizeof verbs / sizeof *verbs;
+
+const verb *verb_find(const char *name) {
+    for (size_t i = 0; i < n_verbs; i++)
+        if (strcmp(verbs[i].name, name) == 0) return &verbs[i];
+    return NULL;
+}
+
+static int start(tool *t, int count, char **arguments) {
+    if (count < 2) {
+        fputs("usage: opfuse VERB …; opfuse --help tells more\n", stderr);
+        return EXIT_USAGE;
+    }
+    const char *first = arguments[1];
+    if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0 || strcmp(first, "help") == 0) {
+        options_help(count > 2 ? verb_find(arguments[2]) : NULL);
+        return EXIT_TRUE;
+    }
+    if (strcmp(first, "--version") == 0) {
+        printf_out("opfuse %s\n", opf_version());
+        return EXIT_TRUE;
+    }
+    t->verb = verb_find(first);
+    if (!t->verb) {
+        complain(t, "there is no verb '%s'; opfuse --help lists them", first);
+        return EXIT_USAGE;
+    }
+    int status = options_read(t, count - 2, arguments + 2);
+    if (status) return status;
+    if (t->version) {
+        printf_out("opfuse %s\n", opf_version());
+        return EXIT_TRUE;
+    }
+    if (t->help) {
+        options_help(t->verb);
+        return EXIT_TRUE;
+    }
+    return t->verb->run(t);
+}
+
+int main(int count, char **arguments) {
+    signal(SIGPIPE, SIG_IGN); /* a reader that went away is an error like any other */
+    tool t = {.context = opf_context_new(), .rtol = -1, .atol = -1, .warmup = 3, .runs = 20};
+    listen(&t);
+    int status = start(&t, count, arguments);
+    tell(&t);
+    status = finish_output(status);
+    opf_context_free(t.context);
+    free(t.inputs);
+    return status;
+}

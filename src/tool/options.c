@@ -1,0 +1,202 @@
+/* The table of options: what they are called, which verbs take them, what they set. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/tool.h"
+
+typedef struct option option;
+struct option {
+    const char *name;          /* "--input"; one letter with one dash */
+    const char *argument;      /* NULL: takes none */
+    unsigned groups;
+    const char *help;
+    /* false: the argument does not fit. NULL: the context's option of this name. */
+    bool (*set)(tool *t, const char *argument);
+};
+
+/* ---- setters ---- */
+
+static bool add_input(tool *t, const char *argument) {
+    if (!strchr(argument, '=')) return false;
+    const char **grown = realloc(t->inputs, (t->n_inputs + 1) * sizeof *grown);
+    if (!grown) return false;
+    t->inputs = grown;
+    t->inputs[t->n_inputs++] = argument;
+    return true;
+}
+
+static bool set_number(double *out, const char *argument) {
+    char *end;
+    *out = strtod(argument, &end);
+    return end != argument && !*end && *out >= 0;
+}
+
+static bool set_count(int *out, const char *argument, long least) {
+    char *end;
+    errno = 0;
+    long value = strtol(argument, &end, 10);
+    if (errno || end == argument || *end || value < least || value > 10000000) return false;
+    *out = (int)value;
+    return true;
+}
+
+static bool one_of(const char *argument, const char *const *choices) {
+    for (; *choices; choices++)
+        if (strcmp(argument, *choices) == 0) return true;
+    return false;
+}
+
+static bool set_format(tool *t, const char *argument) {
+    t->format = argument;
+    return one_of(argument, (const char *const[]){"npy", "pb", NULL});
+}
+static bool set_tolerance(tool *t, const char *argument) {
+    t->tolerance = argument;
+    return one_of(argument, (const char *const[]){"fp32", "fp16", "int8", NULL});
+}
+static bool set_diag(tool *t, const char *argument) {
+    t->diag_json = strcmp(argument, "json") == 0;
+    return one_of(argument, (const char *const[]){"json", "text", NULL});
+}
+static bool set_data(tool *t, const char *argument) { return *(t->data = argument) != '\0'; }
+static bool set_output(tool *t, const char *argument) { return *(t->output = argument) != '\0'; }
+static bool set_rtol(tool *t, const char *argument) { return set_number(&t->rtol, argument); }
+static bool set_atol(tool *t, const char *argument) { return set_number(&t->atol, argument); }
+static bool set_warmup(tool *t, const char *argument) { return set_count(&t->warmup, argument, 0); }
+static bool set_runs(tool *t, const char *argument) { return set_count(&t->runs, argument, 1); }
+static bool set_target(tool *t, const char *argument) { return opf_context_set(t->context, "machine", argument) == OPF_OK; }
+static bool set_time_passes(tool *t, const char *argument) { (void)argument; return opf_context_set(t->context, "time-passes", "1") == OPF_OK; }
+static bool set_verbose(tool *t, const char *argument) { (void)argument; return (t->verbose = opf_context_set(t->context, "verbose", "1") == OPF_OK); }
+static bool set_json(tool *t, const char *argument) { (void)argument; return t->json = true; }
+static bool set_all(tool *t, const char *argument) { (void)argument; return t->all = true; }
+static bool set_before(tool *t, const char *argument) { (void)argument; return t->before = true; }
+static bool set_after(tool *t, const char *argument) { (void)argument; return t->after = true; }
+static bool set_quiet(tool *t, const char *argument) { (void)argument; return t->quiet = true; }
+static bool set_help(tool *t, const char *argument) { (void)argument; return t->help = true; }
+static bool set_version(tool *t, const char *argument) { (void)argument; return t->version = true; }
+
+/* ---- the table ---- */
+
+static const option options[] = {
+    {"--input", "NAME=WHAT", FOR_INPUTS, "an input: FILE.npy, FILE.pb, zeros, ones or uniform:LOW:HIGH", add_input},
+    {"--data", "DIR", FOR_INPUTS, "a data set (input_0.pb, …, output_0.pb, …), or a folder of test_data_set_*", set_data},
+    {"--shape", "NAME=D,D,…", FOR_INPUTS, "the shape of an input; ? leaves an axis open", NULL},
+    {"--dim", "NAME=N", FOR_INPUTS, "pins a named size; the code is made for it", NULL},
+    {"--hint", "NAME=N", FOR_INPUTS, "what costs and made-up inputs assume for a named size", NULL},
+    {"--seed", "N", FOR_INPUTS, "seed of made-up inputs (0)", NULL},
+    {"--threads", "N", FOR_INPUTS, "threads (the cores that the process may use)", NULL},
+    {"-o", "PATH", FOR_RUN | FOR_BUILD | FOR_GRAPH, "where results are written", set_output},
+    {"--format", "npy|pb", FOR_RUN, "of the files below -o (npy)", set_format},
+    {"--json", NULL, FOR_JSON, "results as JSON", set_json},
+    {"--all", NULL, FOR_VERIFY, "compares every value stored between kernels, not only outputs", set_all},
+    {"--tol", "fp32|fp16|int8", FOR_VERIFY, "a rule for the tolerance in place of --rtol and --atol", set_tolerance},
+    {"--rtol", "R", FOR_VERIFY, "relative tolerance (1e-3)", set_rtol},
+    {"--atol", "A", FOR_VERIFY, "absolute tolerance (1e-5)", set_atol},
+    {"--max-depth", "N", FOR_EXPLAIN, "most nodes of a group", NULL},
+    {"--target", "NAME", FOR_BUILD, "row of the machine table to build for, or a file", set_target},
+    {"--warmup", "W", FOR_BENCH, "runs before those that count (3)", set_warmup},
+    {"--runs", "R", FOR_BENCH, "runs that count (20)", set_runs},
+    {"--before", NULL, FOR_GRAPH, "the graph as read", set_before},
+    {"--after", NULL, FOR_GRAPH, "its kernels as clusters (default)", set_after},
+    {"--fuse", "none|tvm|best|FILE", FOR_ALL, "fusion policy (best), or groups from an earlier `explain --json`", NULL},
+    {"--cache", "DIR", FOR_ALL, "folder of compiled programs", NULL},
+    {"--machine", "NAME|FILE", FOR_ALL, "row of the machine table, or a file (the row of this CPU)", NULL},
+    {"--dump-after", "STAGE", FOR_ALL, "prints what a stage of the pipeline has made", NULL},
+    {"--stop-after", "STAGE", FOR_ALL, "goes no further than this stage", NULL},
+    {"--time-passes", NULL, FOR_ALL, "prints how long each stage took", set_time_passes},
+    {"-q", NULL, FOR_ALL, "no notes, no progress", set_quiet},
+    {"-v", NULL, FOR_ALL, "says more", set_verbose},
+    {"--diag", "text|json", FOR_ALL, "form of messages; json: one object a line", set_diag},
+    {"--help", NULL, FOR_ALL, "this text", set_help},
+    {"-h", NULL, FOR_ALL, "the same", set_help},
+    {"--version", NULL, FOR_ALL, "the version", set_version},
+};
+static const size_t n_options = sizeof options / sizeof *options;
+
+/* ---- reading ---- */
+
+/* The option that an argument names, and its value behind '='; NULL where there is none. */
+static const option *find(const char *argument, const char **value) {
+    const char *equals = strchr(argument, '=');
+    size_t length = equals ? (size_t)(equals - argument) : strlen(argument);
+    *value = equals ? equals + 1 : NULL;
+    for (size_t i = 0; i < n_options; i++)
+        if (strlen(options[i].name) == length && strncmp(options[i].name, argument, length) == 0) return &options[i];
+    return NULL;
+}
+
+static int apply(tool *t, const option *o, const char *value) {
+    if (!o->set) {
+        opf_status status = opf_context_set(t->context, o->name + 2, value);
+        tell(t);
+        return exit_status(status);
+    }
+    if (o->set(t, value)) return 0;
+    if (o->argument) complain(t, "option %s: '%s' is no %s", o->name, value, o->argument);
+    return EXIT_USAGE;
+}
+
+static int misuse(const tool *t, const char *what, const char *name) {
+    complain(t, "%s '%s'; opfuse %s --help lists the options", what, name, t->verb->name);
+    return EXIT_USAGE;
+}
+
+static int read_option(tool *t, int *at, int count, char **arguments) {
+    const char *value;
+    const option *o = find(arguments[*at], &value);
+    if (!o) return misuse(t, "there is no option", arguments[*at]);
+    if (!(o->groups & t->verb->groups)) return misuse(t, "this verb has no option", o->name);
+    if (!o->argument && value) return misuse(t, "no value belongs to option", o->name);
+    if (o->argument && !value) {
+        if (*at + 1 >= count) return misuse(t, "a value is missing behind option", o->name);
+        value = arguments[++*at];
+    }
+    return apply(t, o, value);
+}
+
+int options_read(tool *t, int count, char **arguments) {
+    bool only_positional = false;
+    for (int i = 0; i < count; i++) {
+        const char *argument = arguments[i];
+        int status = 0;
+        if (!only_positional && strcmp(argument, "--") == 0) only_positional = true;
+        else if (!only_positional && argument[0] == '-' && argument[1]) status = read_option(t, &i, count, arguments);
+        else if (t->model || !t->verb->arguments[0]) status = misuse(t, "there is no place for the argument", argument);
+        else t->model = argument;
+        if (status) return status;
+    }
+    if (t->help || t->version || t->model || !t->verb->arguments[0]) return 0;
+    complain(t, "usage: opfuse %s %s; the model is missing", t->verb->name, t->verb->arguments);
+    return EXIT_USAGE;
+}
+
+/* ---- help ---- */
+
+static void help_options(unsigned groups) {
+    for (size_t i = 0; i < n_options; i++) {
+        const option *o = &options[i];
+        char left[64];
+        if (!(o->groups & groups)) continue;
+        snprintf(left, sizeof left, "%s%s%s", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
+        printf_out("  %-28s %s\n", left, o->help);
+    }
+}
+
+void options_help(const verb *v) {
+    if (v) {
+        printf_out("usage: opfuse %s %s [OPTIONS]\n%s\n\noptions:\n", v->name, v->arguments, v->summary);
+        help_options(v->groups);
+        return;
+    }
+    print("usage: opfuse VERB [ARGUMENTS] [OPTIONS]\n\nFuses the operators of an ONNX model into kernels of C, and proves that the numbers stay right.\n\nverbs:\n");
+    for (size_t i = 0; i < n_verbs; i++) {
+        char left[64];
+        snprintf(left, sizeof left, "%s %s", verbs[i].name, verbs[i].arguments);
+        printf_out("  %-28s %s\n", left, verbs[i].summary);
+    }
+    print("\noptions everywhere (opfuse VERB --help lists the others):\n");
+    help_options(FOR_ALL);
+    print("\nexit status: 0 done and true, 1 error, 2 wrong usage, 3 the check does not hold\n");
+}
