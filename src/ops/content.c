@@ -41,7 +41,7 @@ typedef struct stage_content {
 typedef struct evaluation {
     opf_call *call;
     stage_content *stages;
-    int64_t terms;             /* evaluated so far */
+    int64_t terms, most_terms; /* evaluated so far; when to give up */
 } evaluation;
 
 static const opf_expr *stage_element(evaluation *evaluation, size_t stage, int64_t index);
@@ -81,7 +81,7 @@ static const opf_expr *replace_load(opf_pool *pool, const opf_expr *leaf, void *
 /* `body` at constant positions of all axes; NULL where it reads what is unknown. A load on the side of a select that is
  * not taken does no harm. */
 static const opf_expr *body_at(evaluation *evaluation, const opf_expr *body, int count, const opf_expr *const *position) {
-    if (++evaluation->terms > OPF_CONTENT_TERMS) return NULL;
+    if (++evaluation->terms > evaluation->most_terms) return NULL;
     opf_pool *pool = evaluation->call->pool;
     const opf_expr *bound = opf_expr_bind(pool, body, count, position);
     if (opf_expr_has_load(bound)) bound = opf_expr_map(pool, bound, replace_load, evaluation);
@@ -131,7 +131,7 @@ static running combine(opf_pool *pool, opf_combiner combiner, running so_far, ru
 static const opf_expr *reduce_stage(evaluation *evaluation, const opf_stage *stage, const opf_expr **position) {
     opf_pool *pool = evaluation->call->pool;
     int count = stage->n_axes + stage->n_reduce;
-    int64_t terms = constant_size(stage->n_reduce, stage->extents + stage->n_axes, OPF_CONTENT_TERMS);
+    int64_t terms = constant_size(stage->n_reduce, stage->extents + stage->n_axes, evaluation->most_terms);
     if (terms <= 0) return terms == 0 ? empty_reduction(pool, stage) : NULL;
     running result = {NULL, NULL};
     for (int64_t term = 0; term < terms; term++) {
@@ -171,8 +171,10 @@ static const opf_expr *tidied(const opf_call *call, const opf_expr *value) {
 }
 
 static void evaluate_result(evaluation *evaluation, size_t stage, opf_value *value) {
-    int64_t most = opf_dtype_is_float(value->dtype) ? OPF_CONTENT_FLOATS : OPF_CONTENT_ELEMENTS;
-    int64_t elements = constant_size(value->rank, value->dims, most);
+    bool sizes = value->dtype == OPF_INT64 || value->dtype == OPF_INT32 || value->dtype == OPF_BOOL;
+    int64_t elements = constant_size(value->rank, value->dims, sizes ? OPF_CONTENT_ELEMENTS : OPF_CONTENT_DATA);
+    evaluation->terms = 0;
+    evaluation->most_terms = sizes ? OPF_CONTENT_TERMS : 4 * OPF_CONTENT_DATA;
     if (elements < 0 || !has_content_type(value->dtype)) return;
     const opf_expr **content = OPF_ARRAY(evaluation->call->arena, const opf_expr *, elements + 1);
     for (int64_t k = 0; k < elements; k++)

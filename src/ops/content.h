@@ -6,8 +6,8 @@
 
 enum {
     OPF_CONTENT_ELEMENTS = 1024, /* larger tensors have no content */
-    OPF_CONTENT_FLOATS = 64,     /* floating ones larger than this neither: scales are known, weights are data */
-    OPF_CONTENT_TERMS = 16384    /* most terms of reductions that one node may unroll */
+    OPF_CONTENT_DATA = 64,       /* nor those of types in which no sizes are kept: scales are known, weights are not */
+    OPF_CONTENT_TERMS = 4096     /* most elements and terms of reductions that one result may take */
 };
 
 /* The elements in row-major order, in the value's own type; NULL where they are unknown. Those of a small constant are
