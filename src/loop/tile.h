@@ -75,6 +75,7 @@ typedef struct opf_tile {
     opf_tile_operand a, b;
     opf_tile_window windows[2];/* of the column axes, outermost first; n_column of them, for OPF_SOURCE_WINDOW */
     const opf_expr *window_value; /* B over the outer and depth variables, with u in the place of each column variable */
+    const opf_expr *const *point;      /* the anchor's plain variables over the axes: where a sum stands in results */
     OPF_VEC(opf_tile_stage) epilogue;
     int height, width;         /* of the tile, in rows and vectors */
     int tail;                  /* vectors of the last panel of columns where they are known to be fewer; else `width` */
@@ -90,6 +91,10 @@ typedef struct opf_tile {
     opf_dim plane;             /* window: floats of one plane of the copy */
     opf_dim a_floats, b_floats, at_floats, tail_floats, block_floats; /* scratch of a part, in this order, each a multiple of 16 */
 } opf_tile;
+
+static inline int opf_tile_first_row(const opf_tile *tile) { return tile->n_outer; }
+static inline int opf_tile_first_column(const opf_tile *tile) { return tile->n_outer + tile->n_row; }
+static inline int opf_tile_first_depth(const opf_tile *tile) { return tile->n_outer + tile->n_row + tile->n_column; }
 
 /* Schedules the group as a contraction: fills nest->tile, packed, units, scratch_bytes and schedule. nest->group and
  * nest->machine must be set. False, with one sentence, where it is none or a plain loop nest serves better. */

@@ -32,10 +32,6 @@ const opf_expr *opf_tiler_offset(const opf_tiler *tiler, const opf_expr *load);
  * walked evenly. No axis: stride 0. */
 bool opf_tiler_flat(const opf_tiler *tiler, const opf_expr *offset, int first, int count, const opf_expr **stride, const opf_expr **base);
 
-static inline int opf_tile_first_row(const opf_tile *tile) { return tile->n_outer; }
-static inline int opf_tile_first_column(const opf_tile *tile) { return tile->n_outer + tile->n_row; }
-static inline int opf_tile_first_depth(const opf_tile *tile) { return tile->n_outer + tile->n_row + tile->n_column; }
-
 /* The steps, in order; each false with tiler->why. */
 bool opf_tiler_match(opf_tiler *tiler);     /* anchor, axes and their roles, both operands over them */
 bool opf_tiler_epilogue(opf_tiler *tiler);  /* what follows the anchor */

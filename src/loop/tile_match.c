@@ -198,6 +198,7 @@ static bool assign_roles(opf_tiler *tiler, candidate *c) {
     tiler->root = OPF_ARRAY(tiler->arena, const opf_expr *, tiler->anchor->n_axes);
     for (int k = 0; k < tiler->anchor->n_axes; k++)
         tiler->root[k] = opf_expr_bind(tiler->pool, c->value[k] ? c->value[k] : opf_var(tiler->pool, k), c->n, bind);
+    tiler->tile->point = tiler->root;
     return true;
 }
 

@@ -1,0 +1,313 @@
+/* The kernel of a contraction: units of work, blocks of sums, passes over the depth, tiles. */
+#include "emit/tile_internal.h"
+
+#include <stdarg.h>
+
+/* ---- text ---- */
+
+static void indent(opf_tile_printer *p) {
+    for (int i = 0; i < p->indent; i++) opf_text_add(p->out, "    ");
+}
+
+void opf_tile_line(opf_tile_printer *p, const char *format, ...) {
+    va_list arguments;
+    indent(p);
+    va_start(arguments, format);
+    opf_text_vprintf(p->out, format, arguments);
+    va_end(arguments);
+    opf_text_add(p->out, "\n");
+}
+
+void opf_tile_open(opf_tile_printer *p, const char *format, ...) {
+    va_list arguments;
+    indent(p);
+    va_start(arguments, format);
+    opf_text_vprintf(p->out, format, arguments);
+    va_end(arguments);
+    opf_text_add(p->out, " {\n");
+    p->indent++;
+}
+
+void opf_tile_close(opf_tile_printer *p) {
+    p->indent--;
+    opf_tile_line(p, "}");
+}
+
+const opf_expr *opf_tile_offset(opf_tile_printer *p, const opf_value *value, const opf_expr *const *indices) {
+    const opf_expr *offset = opf_int(p->pool, 0);
+    for (int k = 0; k < value->rank; k++) offset = opf_add(p->pool, opf_mul(p->pool, offset, value->dims[k]), indices[k]);
+    return offset;
+}
+
+static void print_variable(void *data, int position, opf_text *out) { opf_text_add(out, ((opf_tile_printer *)data)->names[position]); }
+
+/* A walk of the epilogue along flat columns: the inner column's variable is the flat index, the outer one's is 0. */
+static const opf_expr *flattened(opf_tile_printer *p, const opf_expr *offset) {
+    if (!p->flat_columns || p->tile->n_column < 2) return offset;
+    const opf_expr *bind[3 * OPF_MAX_RANK] = {NULL};
+    int first = opf_tile_first_column(p->tile);
+    bind[first] = opf_int(p->pool, 0);
+    return opf_expr_bind(p->pool, offset, first + 1, bind);
+}
+
+static void print_load(void *data, const opf_expr *load, opf_text *out) {
+    opf_tile_printer *p = data;
+    if (load->index >= p->n_inputs) {
+        int stage = load->index - p->n_inputs;
+        if (stage == p->tile->anchor) opf_text_add(out, p->sums);
+        else opf_text_printf(out, "t%d", stage);
+        return;
+    }
+    const opf_value *value = p->group->stages.inputs.data[load->index];
+    bool half = value->dtype == OPF_FLOAT16 || value->dtype == OPF_BFLOAT16;
+    if (half) opf_text_printf(out, "opf_%s_to_f32(", opf_emit_suffix(value->dtype));
+    opf_text_printf(out, "p%d[%s]%s", load->index, opf_tile_text(p, flattened(p, opf_tile_offset(p, value, load->args))), half ? ")" : "");
+}
+
+static const char *text_of(opf_tile_printer *p, const opf_expr *e, bool operand) {
+    opf_emit_scope scope = {.load = print_load, .var = print_variable, .data = p};
+    opf_text text = {0};
+    if (operand) opf_emit_operand(e, &scope, &text);
+    else opf_emit_expr(e, &scope, &text);
+    const char *string = opf_arena_string(opf_pool_arena(p->pool), opf_text_string(&text));
+    opf_text_free(&text);
+    return string;
+}
+
+const char *opf_tile_text(opf_tile_printer *p, const opf_expr *e) { return text_of(p, e, false); }
+const char *opf_tile_operand_text(opf_tile_printer *p, const opf_expr *e) { return text_of(p, e, true); }
+
+/* ---- buffers ---- */
+
+typedef struct usage { opf_tile_printer *p; bool *used; } usage;
+
+static bool visit_use(const opf_expr *e, void *data) {
+    usage *u = data;
+    if (e->kind == OPF_EXPR_LOAD && e->index < u->p->n_inputs) u->used[e->index] = true;
+    return true;
+}
+
+static void print_buffers(opf_tile_printer *p) {
+    const opf_tile *tile = p->tile;
+    usage u = {p, OPF_ARRAY(opf_pool_arena(p->pool), bool, p->n_inputs)};
+    if (tile->a.source != OPF_SOURCE_CONSTANT) opf_expr_visit(p->pool, tile->a.value, visit_use, &u);
+    if (tile->b.source != OPF_SOURCE_CONSTANT) opf_expr_visit(p->pool, tile->b.value, visit_use, &u);
+    for (size_t i = 0; i < tile->epilogue.count; i++) opf_expr_visit(p->pool, tile->epilogue.data[i].body, visit_use, &u);
+    for (int i = 0; i < p->n_inputs; i++)
+        if (u.used[i]) opf_tile_line(p, "const %s *restrict p%d = args->p[%d];", opf_emit_ctype(p->group->stages.inputs.data[i]->dtype), i, i);
+    int at = p->n_inputs;
+    for (size_t r = 0; r < p->group->results.count; r++, at++)
+        opf_tile_line(p, "%s *restrict p%d = args->p[%d];", opf_emit_ctype(p->group->results.data[r].value->dtype), at, at);
+    for (size_t i = 0; i < p->nest->packed.count; i++, at++) opf_tile_line(p, "const float *restrict p%d = args->p[%d]; /* packed */", at, at);
+}
+
+static void print_scratch(opf_tile_printer *p) {
+    const opf_tile *tile = p->tile;
+    const struct { opf_dim floats; const char *name, *type; } parts[] = {
+        {tile->a_floats, "a_panels", "float"}, {tile->b_floats, tile->b.source == OPF_SOURCE_WINDOW ? "window" : "b_panels", "float"},
+        {tile->at_floats, "at", "int32_t"},    {tile->tail_floats, "b_tail", "float"},
+        {tile->block_floats, "block", "float"},
+    };
+    const opf_expr *offset = opf_int(p->pool, 0);
+    if (opf_is_value(p->nest->scratch_bytes, 0)) return;
+    opf_tile_line(p, "float *scratch = (float *)(void *)(args->scratch + (size_t)part * args->scratch_stride);");
+    for (size_t i = 0; i < OPF_COUNT(parts); i++) {
+        if (opf_is_value(parts[i].floats, 0)) continue;
+        bool floats = parts[i].type[0] == 'f';
+        opf_tile_line(p, "%s *restrict %s = %s(scratch + %s);", parts[i].type, parts[i].name, floats ? "" : "(int32_t *)(void *)", opf_tile_operand_text(p, offset));
+        offset = opf_add(p->pool, offset, parts[i].floats);
+    }
+}
+
+/* ---- units ---- */
+
+static bool lines_are_chunked(const opf_tile_printer *p) { return p->tile->b.source == OPF_SOURCE_WINDOW && p->tile->n_column == 2; }
+
+static opf_dim walked_extent(opf_tile_printer *p) {
+    return lines_are_chunked(p) ? p->tile->axes[opf_tile_first_column(p->tile)].extent : p->tile->columns;
+}
+
+static void print_span(opf_tile_printer *p, const char *what, opf_dim extent, opf_dim chunk, bool last) {
+    opf_dim count = opf_ceildiv(p->pool, extent, chunk);
+    if (opf_is_value(count, 1)) {
+        opf_tile_line(p, "const int64_t %s_begin = 0, %s_end = %s;", what, what, opf_tile_text(p, extent));
+        return;
+    }
+    opf_tile_line(p, "const int64_t %s_begin = rest %% %s * %s;", what, opf_tile_operand_text(p, count), opf_tile_operand_text(p, chunk));
+    if (!last) opf_tile_line(p, "rest /= %s;", opf_tile_operand_text(p, count));
+    opf_tile_line(p, "const int64_t %s_end = opf_min_i64(%s_begin + %s, %s);", what, what, opf_tile_operand_text(p, chunk), opf_tile_text(p, extent));
+}
+
+/* Which unit: rows fastest, or columns where A is packed by the kernel and B is not; outer axes slowest. */
+static void print_unit(opf_tile_printer *p) {
+    const opf_tile *tile = p->tile;
+    bool outer = false;
+    for (int k = 0; k < tile->n_outer; k++) outer |= !opf_is_value(tile->axes[k].extent, 1);
+    opf_dim column_count = opf_ceildiv(p->pool, walked_extent(p), tile->column_chunk), row_count = opf_ceildiv(p->pool, tile->rows, tile->row_chunk);
+    bool columns_cut = !opf_is_value(column_count, 1), rows_cut = !opf_is_value(row_count, 1);
+    if (outer || columns_cut || rows_cut) opf_tile_line(p, "int64_t rest = unit;");
+    const char *walked = lines_are_chunked(p) ? "line" : "column";
+    if (tile->rows_first) {
+        print_span(p, walked, walked_extent(p), tile->column_chunk, !outer && !rows_cut);
+        print_span(p, "row", tile->rows, tile->row_chunk, !outer);
+    } else {
+        print_span(p, "row", tile->rows, tile->row_chunk, !outer && !columns_cut);
+        print_span(p, walked, walked_extent(p), tile->column_chunk, !outer);
+    }
+    for (int k = tile->n_outer - 1; k >= 0; k--) {
+        if (k == 0) {
+            opf_tile_line(p, "const int64_t %s = rest;", p->names[k]);
+            continue;
+        }
+        opf_tile_line(p, "const int64_t %s = rest %% %s;", p->names[k], opf_tile_operand_text(p, tile->axes[k].extent));
+        opf_tile_line(p, "rest /= %s;", opf_tile_operand_text(p, tile->axes[k].extent));
+    }
+}
+
+/* ---- tiles ---- */
+
+/* Where panel 0 of an operand that was packed at build time starts: the outer axes that it walks along come first. */
+static const char *packed_origin(opf_tile_printer *p, const opf_tile_operand *operand, opf_dim flat, int64_t panel) {
+    const opf_tile *tile = p->tile;
+    const opf_expr *offset = opf_int(p->pool, 0), *size = opf_mul(p->pool, opf_ceildiv(p->pool, flat, opf_int(p->pool, panel)), opf_int(p->pool, panel));
+    size = opf_mul(p->pool, size, tile->depth);
+    for (int k = 0; k < tile->n_outer; k++) {
+        if (!opf_expr_has_var(operand->value, k)) continue;
+        offset = opf_add(p->pool, opf_mul(p->pool, offset, tile->axes[k].extent), opf_var(p->pool, k));
+    }
+    offset = opf_mul(p->pool, offset, size);
+    int buffer = p->n_inputs + (int)p->group->results.count + operand->packed;
+    if (opf_is_value(offset, 0)) return opf_arena_printf(opf_pool_arena(p->pool), "p%d", buffer);
+    return opf_arena_printf(opf_pool_arena(p->pool), "p%d + %s", buffer, opf_tile_text(p, offset));
+}
+
+/* Names for both operands' origins, so that the tiles' calls are short. */
+static void print_origins(opf_tile_printer *p) {
+    const opf_tile *tile = p->tile;
+    if (tile->a.source == OPF_SOURCE_CONSTANT) opf_tile_line(p, "const float *restrict a_panels = %s;", packed_origin(p, &tile->a, tile->rows, tile->height));
+    if (tile->b.source == OPF_SOURCE_CONSTANT) opf_tile_line(p, "const float *restrict b_panels = %s;", packed_origin(p, &tile->b, tile->columns, p->panel));
+    if (tile->b.source == OPF_SOURCE_ROWS) opf_tile_line(p, "const float *restrict b_rows = p%d + %s;", tile->b.input, opf_tile_operand_text(p, tile->b.base));
+}
+
+static const char *b_text(opf_tile_printer *p, bool tail) {
+    const opf_tile *tile = p->tile;
+    opf_arena *arena = opf_pool_arena(p->pool);
+    const char *depth = opf_tile_operand_text(p, tile->depth);
+    switch (tile->b.source) {
+    case OPF_SOURCE_CONSTANT: return opf_arena_printf(arena, "b_panels + c * %s + k * %d, %d", depth, p->panel, p->panel);
+    case OPF_SOURCE_PANELS: return opf_arena_printf(arena, "b_panels + (c - column_begin) * %s + k * %d, %d", depth, p->panel, p->panel);
+    case OPF_SOURCE_WINDOW: return "window + c, at + k";
+    case OPF_SOURCE_ROWS: break;
+    }
+    if (tail && tile->packs_tail) return opf_arena_printf(arena, "b_tail + k * %d, %d", p->panel, p->panel);
+    const char *step = opf_tile_operand_text(p, tile->b.step);
+    return opf_arena_printf(arena, "b_rows + k * %s + c, %s", step, step);
+}
+
+static void print_call(opf_tile_printer *p, int width, bool tail) {
+    const opf_tile *tile = p->tile;
+    bool runtime = tile->a.source == OPF_SOURCE_PANELS;
+    opf_tile_line(p, "opf_tile_%dx%d%s(steps, a_panels + %s * %s + k * %d, %s, %s, pitch, k == 0);", tile->height, width,
+                  tile->b.source == OPF_SOURCE_WINDOW ? "_at" : "", runtime ? "(r - row_begin)" : "r", opf_tile_operand_text(p, tile->depth),
+                  tile->height, b_text(p, tail), tile->stores_direct ? "sums + r * pitch + c" : "block + (r - rows_begin) * pitch + (c - block_begin)");
+}
+
+static void print_tiles(opf_tile_printer *p) {
+    const opf_tile *tile = p->tile;
+    bool split = tile->tail != tile->width || tile->packs_tail;
+    const char *columns = opf_tile_operand_text(p, tile->columns);
+    opf_tile_open(p, "for (int64_t c = block_begin; c < block_end; c += %d)", p->panel);
+    if (split) {
+        opf_tile_open(p, "if (%s - c < %d)", columns, p->panel);
+        opf_tile_line(p, "for (int64_t r = rows_begin; r < rows_end; r += %d)", tile->height);
+        p->indent++;
+        print_call(p, tile->tail, true);
+        p->indent--;
+        opf_tile_line(p, "continue;");
+        opf_tile_close(p);
+    }
+    opf_tile_line(p, "for (int64_t r = rows_begin; r < rows_end; r += %d)", tile->height);
+    p->indent++;
+    print_call(p, tile->width, false);
+    p->indent--;
+    opf_tile_close(p);
+}
+
+static void print_passes(opf_tile_printer *p) {
+    const opf_tile *tile = p->tile;
+    int64_t depth;
+    bool once = !tile->depth_block || (opf_is_int(tile->depth, &depth) && depth <= tile->depth_block);
+    if (once) {
+        opf_tile_line(p, "const int64_t k = 0, steps = %s;", opf_tile_text(p, tile->depth));
+        print_tiles(p);
+        return;
+    }
+    opf_tile_open(p, "for (int64_t k = 0; k < %s; k += %lld)", opf_tile_operand_text(p, tile->depth), (long long)tile->depth_block);
+    opf_tile_line(p, "const int64_t steps = opf_min_i64(%lld, %s - k);", (long long)tile->depth_block, opf_tile_operand_text(p, tile->depth));
+    print_tiles(p);
+    opf_tile_close(p);
+}
+
+/* Where the sums go: to a block of its own, or into the result, row r and column c at sums + r * pitch + c. */
+static void print_sums(opf_tile_printer *p) {
+    const opf_tile *tile = p->tile;
+    if (!tile->stores_direct) {
+        opf_tile_line(p, "const int64_t pitch = %lld;", (long long)tile->block_columns);
+        return;
+    }
+    const opf_tile_stage *stage = &tile->epilogue.data[0];
+    const opf_value *value = p->group->results.data[stage->result].value;
+    const opf_expr *offset = opf_tile_offset(p, value, stage->body->args), *bind[3 * OPF_MAX_RANK] = {NULL}, *stride = opf_int(p->pool, 0), *rest;
+    if (tile->n_row) opf_expr_affine(p->pool, offset, opf_tile_first_row(tile), &stride, &rest);
+    for (int k = opf_tile_first_row(tile); k < opf_tile_first_depth(tile); k++) bind[k] = opf_int(p->pool, 0);
+    offset = opf_expr_bind(p->pool, offset, tile->n_axes, bind);
+    opf_tile_line(p, "const int64_t pitch = %s;", opf_tile_text(p, stride));
+    opf_tile_line(p, "float *restrict sums = p%d + %s;", p->n_inputs + stage->result, opf_tile_operand_text(p, offset));
+}
+
+static void print_blocks(opf_tile_printer *p) {
+    const opf_tile *tile = p->tile;
+    const char *begin = "column_begin", *end = "column_end";
+    if (tile->b.source == OPF_SOURCE_WINDOW) {
+        begin = "0";
+        end = tile->n_column == 2 ? opf_arena_printf(opf_pool_arena(p->pool), "(line_end - line_begin) * %s - %s", opf_tile_operand_text(p, tile->pitch),
+                                                      opf_tile_operand_text(p, tile->windows[1].extra))
+                                  : "column_end - column_begin";
+    }
+    opf_tile_line(p, "const int64_t flat_end = %s;", end);
+    opf_tile_open(p, "for (int64_t block_begin = %s; block_begin < flat_end; block_begin += %lld)", begin, (long long)tile->block_columns);
+    opf_tile_line(p, "const int64_t block_end = opf_min_i64(block_begin + %lld, flat_end);", (long long)tile->block_columns);
+    opf_tile_open(p, "for (int64_t rows_begin = row_begin; rows_begin < row_end; rows_begin += %lld)", (long long)tile->block_rows);
+    opf_tile_line(p, "const int64_t rows_end = opf_min_i64(rows_begin + %lld, row_end);", (long long)tile->block_rows);
+    print_sums(p);
+    print_passes(p);
+    if (!tile->stores_direct) opf_tile_print_epilogue(p);
+    opf_tile_close(p);
+    opf_tile_close(p);
+}
+
+static void name_variables(opf_tile_printer *p) {
+    for (int k = 0; k < p->tile->n_axes; k++) {
+        p->names[k] = opf_arena_printf(opf_pool_arena(p->pool), "i_%s", p->tile->axes[k].name);
+        for (int other = 0; other < k; other++)
+            if (p->tile->axes[other].name == p->tile->axes[k].name) p->names[k] = opf_arena_printf(opf_pool_arena(p->pool), "i_%s_%d", p->tile->axes[k].name, k);
+    }
+}
+
+void opf_emit_tile(const opf_nest *nest, opf_text *out) {
+    opf_tile_printer printer = {.nest = nest, .tile = nest->tile, .group = nest->group, .pool = nest->pool, .out = out, .indent = 1,
+                                .n_inputs = (int)nest->group->stages.inputs.count, .panel = nest->tile->width * nest->machine->lanes};
+    opf_tile_printer *p = &printer;
+    name_variables(p);
+    print_buffers(p);
+    print_scratch(p);
+    opf_tile_print_tables(p);
+    opf_tile_line(p, "const opf_span span = opf_share(%s, part, parts);", opf_tile_text(p, nest->units));
+    opf_tile_open(p, "for (int64_t unit = span.begin; unit < span.end; unit++)");
+    print_unit(p);
+    print_origins(p);
+    opf_tile_print_pack_a(p);
+    opf_tile_print_pack_b(p);
+    print_blocks(p);
+    opf_tile_close(p);
+}

@@ -1,0 +1,14 @@
+/* Contractions by register tiles as C. Private to src/emit. */
+#ifndef OPF_EMIT_TILE_H
+#define OPF_EMIT_TILE_H
+
+#include "emit/emit.h"
+#include "loop/tile.h"
+
+/* The functions that a tile's kernel calls, to stand before it: each inside an #ifndef of its own, so that kernels of one
+ * file share them. */
+void opf_emit_tile_functions(const opf_nest *nest, opf_text *out);
+/* The statements of the kernel's body, behind the locals of its symbols; indented by one level. */
+void opf_emit_tile(const opf_nest *nest, opf_text *out);
+
+#endif

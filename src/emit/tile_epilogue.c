@@ -1,0 +1,110 @@
+/* What follows a contraction's sums, on a block of them while it is in the cache: plain loops that the compiler vectorises. */
+#include "emit/tile_internal.h"
+
+static const char *print(opf_tile_printer *p, const opf_expr *e) { return opf_tile_operand_text(p, e); }
+
+/* ---- can the columns be walked as one? ---- */
+
+static bool walks_flat(opf_tile_printer *p, const opf_value *value, const opf_expr *const *indices) {
+    const opf_expr *outer, *inner, *rest;
+    int first = opf_tile_first_column(p->tile);
+    const opf_expr *offset = opf_tile_offset(p, value, indices);
+    if (!opf_expr_affine(p->pool, offset, first, &outer, &rest) || !opf_expr_affine(p->pool, rest, first + 1, &inner, &rest)) return false;
+    return outer == opf_mul(p->pool, inner, p->tile->axes[first + 1].extent);
+}
+
+/* Column variables stand in loads' indices only, and there as one flat index. */
+static bool body_is_flat(opf_tile_printer *p, const opf_expr *e) {
+    if (e->kind == OPF_EXPR_LOAD) return e->index >= p->n_inputs || walks_flat(p, p->group->stages.inputs.data[e->index], e->args);
+    if (e->kind == OPF_EXPR_VAR) return e->index < opf_tile_first_column(p->tile);
+    if (e->kind < OPF_EXPR_UNARY) return true;
+    for (int k = 0; k < e->n_args; k++)
+        if (!body_is_flat(p, e->args[k])) return false;
+    return true;
+}
+
+bool opf_tile_columns_are_flat(opf_tile_printer *p) {
+    const opf_tile *tile = p->tile;
+    if (tile->n_column < 2) return true;
+    if (tile->b.source == OPF_SOURCE_WINDOW) return false;
+    for (size_t i = 0; i < tile->epilogue.count; i++) {
+        const opf_tile_stage *stage = &tile->epilogue.data[i];
+        if (!body_is_flat(p, stage->body)) return false;
+        if (stage->result >= 0 && !walks_flat(p, p->group->results.data[stage->result].value, p->tile->point)) return false;
+    }
+    return true;
+}
+
+/* ---- the body ---- */
+
+static bool is_half(opf_dtype dtype) { return dtype == OPF_FLOAT16 || dtype == OPF_BFLOAT16; }
+
+static void print_store(opf_tile_printer *p, const opf_tile_stage *stage) {
+    const opf_value *value = p->group->results.data[stage->result].value;
+    const opf_expr *offset = opf_tile_offset(p, value, p->tile->point);
+    if (p->flat_columns && p->tile->n_column == 2) {
+        const opf_expr *bind[3 * OPF_MAX_RANK] = {NULL};
+        bind[opf_tile_first_column(p->tile)] = opf_int(p->pool, 0);
+        offset = opf_expr_bind(p->pool, offset, opf_tile_first_column(p->tile) + 1, bind);
+    }
+    const char *convert = is_half(stage->dtype) ? opf_arena_printf(opf_pool_arena(p->pool), "opf_f32_to_%s(", opf_emit_suffix(stage->dtype)) : "";
+    opf_tile_line(p, "p%d[%s] = %st%d%s;", p->n_inputs + stage->result, opf_tile_text(p, offset), convert, stage->stage, is_half(stage->dtype) ? ")" : "");
+}
+
+static void print_element(opf_tile_printer *p) {
+    for (size_t i = 0; i < p->tile->epilogue.count; i++) {
+        const opf_tile_stage *stage = &p->tile->epilogue.data[i];
+        opf_tile_line(p, "const %s t%d = %s;", opf_emit_value_ctype(stage->dtype), stage->stage, opf_tile_text(p, stage->body));
+        if (stage->result >= 0) print_store(p, stage);
+    }
+}
+
+/* ---- the loops ---- */
+
+static void print_row_variables(opf_tile_printer *p) {
+    const opf_tile *tile = p->tile;
+    int first = opf_tile_first_row(tile);
+    const char *rest = "r";
+    for (int k = first + tile->n_row - 1; k > first; k--) {
+        opf_tile_line(p, "const int64_t %s = %s %% %s;", p->names[k], rest, print(p, tile->axes[k].extent));
+        rest = opf_arena_printf(opf_pool_arena(p->pool), "%s / %s", rest, print(p, tile->axes[k].extent));
+    }
+    if (tile->n_row) opf_tile_line(p, "const int64_t %s = %s;", p->names[first], rest);
+}
+
+static void print_flat_columns(opf_tile_printer *p) {
+    const opf_tile *tile = p->tile;
+    bool window = tile->b.source == OPF_SOURCE_WINDOW;
+    opf_tile_line(p, "const float *restrict sums = block + (r - rows_begin) * pitch;");
+    opf_tile_open(p, "for (int64_t i = 0; i < block_end - block_begin; i++)");
+    opf_tile_line(p, "const int64_t %s = block_begin + i%s;", p->names[opf_tile_first_depth(tile) - 1], window ? " + column_begin" : "");
+    print_element(p);
+    opf_tile_close(p);
+}
+
+static void print_lines(opf_tile_printer *p) {
+    const opf_tile *tile = p->tile;
+    int first = opf_tile_first_column(tile);
+    bool window = tile->b.source == OPF_SOURCE_WINDOW;
+    const char *pitch = print(p, tile->pitch), *width = print(p, tile->axes[first + 1].extent);
+    opf_tile_open(p, "for (int64_t line = block_begin / %s; line * %s < block_end; line++)", pitch, pitch);
+    opf_tile_line(p, "const int64_t %s = line%s, before = line * %s - block_begin;", p->names[first], window ? " + line_begin" : "", pitch);
+    opf_tile_line(p, "const int64_t begin = opf_max_i64(-before, 0), end = opf_min_i64(block_end - block_begin - before, %s);", width);
+    opf_tile_line(p, "const float *restrict sums = block + (r - rows_begin) * pitch + before + begin;");
+    opf_tile_open(p, "for (int64_t i = 0; i < end - begin; i++)");
+    opf_tile_line(p, "const int64_t %s = begin + i;", p->names[first + 1]);
+    print_element(p);
+    opf_tile_close(p);
+    opf_tile_close(p);
+}
+
+void opf_tile_print_epilogue(opf_tile_printer *p) {
+    p->flat_columns = opf_tile_columns_are_flat(p);
+    p->sums = "sums[i]";
+    opf_tile_open(p, "for (int64_t r = rows_begin; r < rows_end; r++)");
+    print_row_variables(p);
+    if (p->flat_columns) print_flat_columns(p);
+    else print_lines(p);
+    opf_tile_close(p);
+    p->flat_columns = false;
+}

@@ -1,0 +1,41 @@
+/* Between the files of the tile emitter. Private to src/emit/tile*.c. */
+#ifndef OPF_EMIT_TILE_INTERNAL_H
+#define OPF_EMIT_TILE_INTERNAL_H
+
+#include "emit/spelling.h"
+#include "emit/tile.h"
+
+enum { OPF_TILE_EXTRA = 4 }; /* variables of the emitter's own, behind the axes */
+
+typedef struct opf_tile_printer {
+    const opf_nest *nest;
+    const opf_tile *tile;
+    const opf_group *group;
+    opf_pool *pool;
+    opf_text *out;
+    int indent;
+    int n_inputs, panel;       /* panel: columns of a panel */
+    const char *names[3 * OPF_MAX_RANK + OPF_TILE_EXTRA]; /* of the variables, "i_oc" */
+    const char *sums;          /* how the anchor's value is spelled, in the epilogue */
+    bool flat_columns;         /* the epilogue walks the columns as one loop */
+} opf_tile_printer;
+
+/* A line of code: indentation, text, end of line. */
+void opf_tile_line(opf_tile_printer *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void opf_tile_open(opf_tile_printer *p, const char *format, ...) __attribute__((format(printf, 2, 3))); /* "… {", one level deeper */
+void opf_tile_close(opf_tile_printer *p);
+
+/* Text of an expression over the axes' variables; lives until the nest's arena goes. `_operand` in brackets where needed. */
+const char *opf_tile_text(opf_tile_printer *p, const opf_expr *e);
+const char *opf_tile_operand_text(opf_tile_printer *p, const opf_expr *e);
+
+/* Row-major offset of element `indices` of a tensor. */
+const opf_expr *opf_tile_offset(opf_tile_printer *p, const opf_value *value, const opf_expr *const *indices);
+
+void opf_tile_print_tables(opf_tile_printer *p);   /* before the units: offsets of the depth steps in a window */
+void opf_tile_print_pack_a(opf_tile_printer *p);   /* in a unit: panels of A */
+void opf_tile_print_pack_b(opf_tile_printer *p);   /* in a unit: panels, window or last panel of B */
+void opf_tile_print_epilogue(opf_tile_printer *p); /* in a block: what follows the sums */
+bool opf_tile_columns_are_flat(opf_tile_printer *p);
+
+#endif

@@ -1,0 +1,276 @@
+/* Packing of operands inside a contraction's kernel: panels, copies with borders, the tables that go with them. */
+#include "emit/tile_internal.h"
+
+static const char *print(opf_tile_printer *p, const opf_expr *e) { return opf_tile_operand_text(p, e); }
+static opf_arena *arena_of(const opf_tile_printer *p) { return opf_pool_arena(p->pool); }
+
+/* Takes a flat index apart into the axes' variables. */
+static void print_apart(opf_tile_printer *p, const char *flat, int first, int count) {
+    const opf_tile *tile = p->tile;
+    const char *rest = flat;
+    for (int k = first + count - 1; k > first; k--) {
+        opf_tile_line(p, "const int64_t %s = (%s) %% %s;", p->names[k], rest, print(p, tile->axes[k].extent));
+        rest = opf_arena_printf(arena_of(p), "(%s) / %s", rest, print(p, tile->axes[k].extent));
+    }
+    if (count) opf_tile_line(p, "const int64_t %s = %s;", p->names[first], rest);
+}
+
+/* ---- panels ---- */
+
+/* One row of a panel from an expression: depth steps go through a line that the compiler fills with vectors. */
+static void print_computed_row(opf_tile_printer *p, const opf_tile_operand *operand, int width) {
+    const opf_tile *tile = p->tile;
+    int first = opf_tile_first_depth(tile), last = tile->n_axes - 1;
+    opf_tile_line(p, "int64_t at_depth = 0;");
+    for (int k = first; k < last; k++)
+        opf_tile_open(p, "for (int64_t %s = 0; %s < %s; %s++)", p->names[k], p->names[k], print(p, tile->axes[k].extent), p->names[k]);
+    const char *extent = print(p, tile->axes[last].extent);
+    opf_tile_open(p, "for (int64_t begin = 0; begin < %s; begin += 256)", extent);
+    opf_tile_line(p, "float steps[256];");
+    opf_tile_line(p, "const int64_t n = opf_min_i64(256, %s - begin);", extent);
+    opf_tile_open(p, "for (int64_t i = 0; i < n; i++)");
+    opf_tile_line(p, "const int64_t %s = begin + i;", p->names[last]);
+    opf_tile_line(p, "steps[i] = %s;", opf_tile_text(p, operand->value));
+    opf_tile_close(p);
+    opf_tile_line(p, "for (int64_t i = 0; i < n; i++) to[(at_depth + i) * %d + row] = steps[i];", width);
+    opf_tile_line(p, "at_depth += n;");
+    opf_tile_close(p);
+    for (int k = first; k < last; k++) opf_tile_close(p);
+}
+
+/* Panels of flat rows (columns) begin … end-1; `all`: how many the operand has. */
+static void print_panels(opf_tile_printer *p, const opf_tile_operand *operand, const char *to, const char *begin, const char *end, opf_dim all,
+                         int first, int count, int width) {
+    const opf_tile *tile = p->tile;
+    const char *depth = print(p, tile->depth), *extent = print(p, all);
+    opf_tile_open(p, "for (int64_t panel = %s; panel < %s; panel += %d)", begin, end, width);
+    const char *target = opf_arena_printf(arena_of(p), "%s + (panel - %s) * %s", to, begin, depth);
+    if (operand->base) {
+        opf_tile_line(p, "opf_pack_panel(%s, %d, p%d + %s + panel * %s, %s, %s, opf_min_i64(%d, %s - panel), %s);", target, width, operand->input,
+                      print(p, operand->base), print(p, operand->stride), print(p, operand->stride), print(p, operand->step), width, extent, depth);
+        opf_tile_close(p);
+        return;
+    }
+    opf_tile_line(p, "float *restrict to = %s;", target);
+    opf_tile_open(p, "for (int64_t row = 0; row < %d; row++)", width);
+    opf_tile_open(p, "if (panel + row >= %s)", extent);
+    opf_tile_line(p, "for (int64_t i = 0; i < %s; i++) to[i * %d + row] = 0.0f;", depth, width);
+    opf_tile_line(p, "continue;");
+    opf_tile_close(p);
+    print_apart(p, "panel + row", first, count);
+    print_computed_row(p, operand, width);
+    opf_tile_close(p);
+    opf_tile_close(p);
+}
+
+/* A unit packs what it needs unless the part's last unit has left it. */
+static void open_when(opf_tile_printer *p, bool always, const char *changed) {
+    if (always) return;
+    opf_tile_open(p, "if (unit == span.begin || %s)", changed);
+}
+
+void opf_tile_print_pack_a(opf_tile_printer *p) {
+    const opf_tile *tile = p->tile;
+    if (tile->a.source != OPF_SOURCE_PANELS) return;
+    bool rows_whole = opf_is_value(opf_ceildiv(p->pool, tile->rows, tile->row_chunk), 1);
+    bool lines = tile->b.source == OPF_SOURCE_WINDOW && tile->n_column == 2;
+    bool always = !tile->rows_first && !rows_whole;
+    open_when(p, always, lines ? "line_begin == 0" : "column_begin == 0");
+    print_panels(p, &tile->a, "a_panels", "row_begin", "row_end", tile->rows, opf_tile_first_row(tile), tile->n_row, tile->height);
+    if (!always) opf_tile_close(p);
+}
+
+/* ---- windows ---- */
+
+static int column_of(const opf_tile *tile, int k) { return opf_tile_first_column(tile) + k; }
+
+static bool is_tap(const opf_tile *tile, int axis) {
+    for (int k = 0; k < tile->n_column; k++)
+        if (tile->windows[k].tap == axis) return true;
+    return false;
+}
+
+/* Number of the plane: depth axes that are no taps, then the phases. */
+static const char *plane_text(opf_tile_printer *p, const char *const *phases) {
+    const opf_tile *tile = p->tile;
+    const char *text = NULL;
+    opf_arena *arena = arena_of(p);
+    for (int k = opf_tile_first_depth(tile); k < tile->n_axes; k++) {
+        if (is_tap(tile, k)) continue;
+        text = text ? opf_arena_printf(arena, "(%s) * %s + %s", text, print(p, tile->axes[k].extent), p->names[k]) : p->names[k];
+    }
+    for (int k = 0; k < tile->n_column; k++) {
+        if (tile->windows[k].phases == 1) continue;
+        text = text ? opf_arena_printf(arena, "(%s) * %lld + %s", text, (long long)tile->windows[k].phases, phases[k]) : phases[k];
+    }
+    return text ? text : "0";
+}
+
+void opf_tile_print_tables(opf_tile_printer *p) {
+    const opf_tile *tile = p->tile;
+    if (tile->b.source != OPF_SOURCE_WINDOW) return;
+    const char *phases[2] = {"0", "0"}, *places[2] = {"0", "0"};
+    int first = opf_tile_first_depth(tile);
+    opf_tile_line(p, "/* how far on each depth step reads the window */");
+    opf_tile_line(p, "int32_t *at_step = at;");
+    for (int k = first; k < tile->n_axes; k++)
+        opf_tile_open(p, "for (int64_t %s = 0; %s < %s; %s++)", p->names[k], p->names[k], print(p, tile->axes[k].extent), p->names[k]);
+    for (int k = 0; k < tile->n_column; k++) {
+        const opf_tile_window *w = &tile->windows[k];
+        if (w->tap < 0) continue;
+        const char *reach = w->dilation == 1 ? p->names[w->tap] : opf_arena_printf(arena_of(p), "%s * %lld", p->names[w->tap], (long long)w->dilation);
+        phases[k] = opf_arena_printf(arena_of(p), "%s %% %lld", reach, (long long)w->stride);
+        places[k] = w->stride == 1 ? reach : opf_arena_printf(arena_of(p), "%s / %lld", reach, (long long)w->stride);
+    }
+    const char *inner = tile->n_column == 2 ? opf_arena_printf(arena_of(p), "(%s) * %s + %s", places[0], print(p, tile->pitch), places[1]) : places[0];
+    opf_tile_line(p, "*at_step++ = (int32_t)((%s) * %s + %s);", plane_text(p, phases), print(p, tile->plane), inner);
+    for (int k = first; k < tile->n_axes; k++) opf_tile_close(p);
+}
+
+/* Conditions under which a window holds an element: those on the line as a condition, those on the place in the line as
+ * bounds, the rest stays in the value. */
+typedef struct borders {
+    opf_tile_printer *p;
+    int place;                 /* variable of the place in the line */
+    const opf_expr *low, *high;
+    const opf_expr *line;      /* NULL: always */
+    const opf_expr *rest;      /* NULL: none */
+} borders;
+
+static const opf_expr *also(opf_pool *pool, const opf_expr *a, const opf_expr *b) { return a ? opf_binary(pool, OPF_OP_AND, a, b) : b; }
+
+/* e >= 0 */
+static bool take_bound(borders *b, const opf_expr *e) {
+    opf_pool *pool = b->p->pool;
+    const opf_expr *coefficient, *rest;
+    int64_t factor;
+    if (!opf_expr_affine(pool, e, b->place, &coefficient, &rest) || !opf_is_int(coefficient, &factor) || factor == 0) return false;
+    if (factor > 0) b->low = opf_max(pool, b->low, opf_ceildiv(pool, opf_sub(pool, opf_int(pool, 0), rest), opf_int(pool, factor)));
+    else b->high = opf_min(pool, b->high, opf_add(pool, opf_floordiv(pool, rest, opf_int(pool, -factor)), opf_int(pool, 1)));
+    return true;
+}
+
+static void take_condition(borders *b, const opf_expr *c) {
+    opf_pool *pool = b->p->pool;
+    if (c->kind == OPF_EXPR_BINARY && c->op == OPF_OP_AND) {
+        take_condition(b, c->args[0]);
+        take_condition(b, c->args[1]);
+        return;
+    }
+    if (!opf_expr_has_var(c, b->place)) {
+        b->line = also(pool, b->line, c);
+        return;
+    }
+    bool compares = c->kind == OPF_EXPR_BINARY && c->op >= OPF_OP_LT && c->op <= OPF_OP_GE && c->args[0]->dtype == OPF_INT64;
+    if (compares) {
+        bool less = c->op == OPF_OP_LT || c->op == OPF_OP_LE, strict = c->op == OPF_OP_LT || c->op == OPF_OP_GT;
+        const opf_expr *difference = less ? opf_sub(pool, c->args[1], c->args[0]) : opf_sub(pool, c->args[0], c->args[1]);
+        if (strict) difference = opf_sub(pool, difference, opf_int(pool, 1));
+        if (take_bound(b, difference)) return;
+    }
+    b->rest = also(pool, b->rest, c);
+}
+
+static bool is_zero(const opf_expr *e) { return e->kind == OPF_EXPR_FLOAT && e->real == 0 && !__builtin_signbit(e->real); }
+
+/* Takes the conditions off a value that is 0 where they do not hold. */
+static const opf_expr *take_borders(borders *b, const opf_expr *value) {
+    while (value->kind == OPF_EXPR_SELECT && is_zero(value->args[2])) {
+        take_condition(b, value->args[0]);
+        value = value->args[1];
+    }
+    if (b->rest) value = opf_select(b->p->pool, b->rest, value, opf_real(b->p->pool, OPF_FLOAT32, 0));
+    return value;
+}
+
+/* Last position that a tap of the axis's last column reads. */
+static const opf_expr *last_position(opf_tile_printer *p, int k) {
+    const opf_tile *tile = p->tile;
+    const opf_tile_window *w = &tile->windows[k];
+    opf_pool *pool = p->pool;
+    const opf_expr *one = opf_int(pool, 1), *columns = opf_mul(pool, opf_sub(pool, tile->axes[column_of(tile, k)].extent, one), opf_int(pool, w->stride));
+    return opf_add(pool, columns, opf_mul(pool, opf_sub(pool, w->taps, one), opf_int(pool, w->dilation)));
+}
+
+static void print_line_copy(opf_tile_printer *p, const char *phase, const char *length) {
+    const opf_tile *tile = p->tile;
+    opf_pool *pool = p->pool;
+    int inner = tile->n_column - 1, column = column_of(tile, inner), place = tile->n_axes, first = tile->n_axes + 1, at_phase = tile->n_axes + 2;
+    const opf_tile_window *w = &tile->windows[inner];
+    p->names[place] = "i";
+    p->names[first] = "column_begin";
+    p->names[at_phase] = phase;
+    const opf_expr *position = opf_var(pool, place), *bind[3 * OPF_MAX_RANK] = {NULL};
+    if (tile->n_column == 1) position = opf_add(pool, position, opf_var(pool, first));
+    position = opf_mul(pool, position, opf_int(pool, w->stride));
+    if (w->phases > 1) position = opf_add(pool, position, opf_var(pool, at_phase));
+    bind[column] = position;
+    borders b = {.p = p, .place = place, .low = opf_int(pool, 0), .high = opf_var(pool, tile->n_axes + 3)};
+    p->names[tile->n_axes + 3] = length;
+    take_bound(&b, opf_sub(pool, last_position(p, inner), position));
+    if (tile->n_column == 2) take_condition(&b, opf_binary(pool, OPF_OP_LE, opf_var(pool, column_of(tile, 0)), last_position(p, 0)));
+    const opf_expr *value = take_borders(&b, opf_expr_bind(pool, tile->window_value, tile->n_axes, bind));
+    /* In this order the bounds stay inside the line whatever the sizes. */
+    opf_tile_line(p, "const int64_t low = opf_min_i64(%s, %s);", opf_tile_text(p, b.low), length);
+    if (b.line) opf_tile_line(p, "const int64_t high = %s ? opf_max_i64(%s, low) : low;", print(p, b.line), opf_tile_text(p, b.high));
+    else opf_tile_line(p, "const int64_t high = opf_max_i64(%s, low);", opf_tile_text(p, b.high));
+    opf_tile_line(p, "for (int64_t i = 0; i < low; i++) to[i] = 0.0f;");
+    opf_tile_line(p, "for (int64_t i = low; i < high; i++) to[i] = %s;", opf_tile_text(p, value));
+    opf_tile_line(p, "for (int64_t i = high; i < %s; i++) to[i] = 0.0f;", length);
+}
+
+static void print_window(opf_tile_printer *p) {
+    const opf_tile *tile = p->tile;
+    const char *phases[2] = {"phase_0", "phase_1"};
+    int depth = 0;
+    for (int k = opf_tile_first_depth(tile); k < tile->n_axes; k++) {
+        if (is_tap(tile, k)) continue;
+        opf_tile_open(p, "for (int64_t %s = 0; %s < %s; %s++)", p->names[k], p->names[k], print(p, tile->axes[k].extent), p->names[k]);
+        depth++;
+    }
+    for (int k = 0; k < tile->n_column; k++) {
+        if (tile->windows[k].phases == 1) continue;
+        opf_tile_open(p, "for (int64_t %s = 0; %s < %lld; %s++)", phases[k], phases[k], (long long)tile->windows[k].phases, phases[k]);
+        depth++;
+    }
+    const char *inner_phase = phases[tile->n_column - 1];
+    if (tile->n_column == 2) {
+        const opf_tile_window *w = &tile->windows[0];
+        const char *name = p->names[column_of(tile, 0)];
+        opf_tile_line(p, "float *restrict to = window + (%s) * %s;", plane_text(p, phases), print(p, tile->plane));
+        opf_tile_open(p, "for (int64_t line = line_begin; line < line_end + %s; line++, to += %s)", print(p, w->extra), print(p, tile->pitch));
+        if (w->phases > 1) opf_tile_line(p, "const int64_t %s = line * %lld + %s;", name, (long long)w->stride, phases[0]);
+        else if (w->stride > 1) opf_tile_line(p, "const int64_t %s = line * %lld;", name, (long long)w->stride);
+        else opf_tile_line(p, "const int64_t %s = line;", name);
+        print_line_copy(p, inner_phase, opf_tile_text(p, tile->pitch));
+        opf_tile_close(p);
+    } else {
+        opf_tile_line(p, "float *restrict to = window + (%s) * %s;", plane_text(p, phases), print(p, tile->plane));
+        opf_tile_line(p, "const int64_t length = column_end - column_begin + %s;", print(p, tile->windows[0].extra));
+        print_line_copy(p, inner_phase, "length");
+    }
+    while (depth-- > 0) opf_tile_close(p);
+}
+
+/* ---- B ---- */
+
+static void print_tail(opf_tile_printer *p) {
+    const opf_tile *tile = p->tile;
+    const char *columns = print(p, tile->columns);
+    opf_tile_open(p, "if (column_end == %s && %s %% %d)", columns, columns, p->panel);
+    opf_tile_line(p, "/* the last columns do not fill a panel: from a copy with zeros behind them */");
+    opf_tile_line(p, "const int64_t c = %s / %d * %d;", columns, p->panel, p->panel);
+    opf_tile_line(p, "opf_pack_panel(b_tail, %d, b_rows + c, 1, %s, %s - c, %s);", p->panel, print(p, tile->b.step), columns, print(p, tile->depth));
+    opf_tile_close(p);
+}
+
+void opf_tile_print_pack_b(opf_tile_printer *p) {
+    const opf_tile *tile = p->tile;
+    if (tile->packs_tail) print_tail(p);
+    if (tile->b.source != OPF_SOURCE_PANELS && tile->b.source != OPF_SOURCE_WINDOW) return;
+    bool rows_whole = opf_is_value(opf_ceildiv(p->pool, tile->rows, tile->row_chunk), 1);
+    open_when(p, rows_whole, "row_begin == 0");
+    if (tile->b.source == OPF_SOURCE_WINDOW) print_window(p);
+    else print_panels(p, &tile->b, "b_panels", "column_begin", "column_end", tile->columns, opf_tile_first_column(tile), tile->n_column, p->panel);
+    if (!rows_whole) opf_tile_close(p);
+}
