@@ -9,6 +9,7 @@ typedef struct opf_outcome {
     opf_rule_number rule;
     const opf_node *source, *sink, *blocker; /* of the fusion made or tried (partition.h); NULL where there is none */
     opf_kind met;                            /* kind found at the blocker */
+    int64_t bytes;                           /* of a row that is too long */
 } opf_outcome;
 
 typedef struct opf_fuser {
@@ -28,6 +29,9 @@ typedef struct opf_fuser {
     opf_kind *group_kinds;   /* per group number */
     opf_rule_number *formed; /* per group number */
     opf_outcome *outcomes;   /* per node */
+    /* What a policy knows of single uses beyond the producer's outcome; NULL: nothing. */
+    void *policy_data;
+    opf_outcome (*outcome_of_use)(struct opf_fuser *fuser, const opf_node *from, const opf_node *to, const opf_value *value);
 } opf_fuser;
 
 /* Policies: fill group_of, n_groups, group_kinds, formed and outcomes. Folded nodes are groups of their own. */

@@ -1,4 +1,332 @@
-/* Policy best: TVM's rules on the graph that the passes have left. */
+/* Policy best: TVM's groups on the graph that the passes have left, then grown.
+ *
+ * Groups without contractions, windows and opaque nodes are joined where the whole is one loop nest that works row by row
+ * (rows.c): softmax and normalisations written out, element-wise work behind and in front of reductions, several results
+ * of one shape. A group is joined with one that reads it together with all groups on the ways between, so that no cycle
+ * can arise. This goes on until nothing changes. */
 #include "fuse/fuser.h"
+#include "fuse/rows.h"
 
-void opf_policy_best(opf_fuser *fuser) { opf_policy_tvm(fuser); }
+typedef OPF_VEC(opf_node *) opf_node_list;
+
+/* What came of the attempt to join a node with one that uses its result. */
+typedef struct opf_attempt {
+    const opf_node *to;
+    opf_outcome outcome;
+} opf_attempt;
+typedef OPF_VEC(opf_attempt) opf_attempts;
+
+typedef struct opf_growth {
+    opf_fuser *fuser;
+    opf_node_list *members; /* per group number, in graph order; empty for groups that were joined to others */
+    bool *light;            /* per group: may grow by rows */
+    bool *view;             /* per group: only views */
+    opf_node_list *users, *producers; /* per node, those that run, each once */
+    /* The set of groups that is being looked at. */
+    int *ahead, *behind;    /* stamp per group: can be reached from the source, reaches the sink */
+    int stamp;
+    int *queue;
+    OPF_VEC(int) set;
+    opf_attempts *attempts; /* per node; of uses that lead out of its group */
+} opf_growth;
+
+/* ---- the graph of groups ---- */
+
+static void add_once(opf_arena *arena, opf_node_list *list, opf_node *node)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->data[i] == node)
+            return;
+    OPF_PUSH(arena, list, node);
+}
+
+static void link_nodes(opf_growth *growth)
+{
+    opf_fuser *fuser = growth->fuser;
+    for (int i = 0; i < fuser->n_nodes; i++) {
+        opf_node *node = fuser->graph->nodes.data[i];
+        for (int k = 0; !fuser->folded[i] && k < node->n_outputs; k++)
+            for (size_t u = 0; node->outputs[k] && u < node->outputs[k]->uses.count; u++) {
+                opf_node *user = opf_node_within(node->outputs[k]->uses.data[u].node, fuser->graph);
+                if (fuser->folded[user->id])
+                    continue;
+                add_once(fuser->arena, &growth->users[i], user);
+                add_once(fuser->arena, &growth->producers[user->id], node);
+            }
+    }
+}
+
+/* Marks all groups that `from` leads to by `links` without entering `end`. */
+static void reach(opf_growth *growth, const opf_node_list *links, int *stamps, int from, int end)
+{
+    int count = 0;
+    growth->queue[count++] = from;
+    stamps[from] = growth->stamp;
+    for (int at = 0; at < count; at++) {
+        const opf_node_list *members = &growth->members[growth->queue[at]];
+        for (size_t m = 0; m < members->count; m++) {
+            const opf_node_list *next = &links[members->data[m]->id];
+            for (size_t i = 0; i < next->count; i++) {
+                int group = growth->fuser->group_of[next->data[i]->id];
+                if (group == end || stamps[group] == growth->stamp)
+                    continue;
+                stamps[group] = growth->stamp;
+                growth->queue[count++] = group;
+            }
+        }
+    }
+}
+
+/* growth->set becomes source, sink and every group on a way from one to the other. */
+static void find_between(opf_growth *growth, int source, int sink)
+{
+    growth->stamp++;
+    reach(growth, growth->users, growth->ahead, source, sink);
+    reach(growth, growth->producers, growth->behind, sink, source);
+    growth->set.count = 0;
+    OPF_PUSH(growth->fuser->arena, &growth->set, source);
+    OPF_PUSH(growth->fuser->arena, &growth->set, sink);
+    for (int g = 0; g < growth->fuser->n_groups; g++)
+        if (g != source && g != sink && growth->ahead[g] == growth->stamp && growth->behind[g] == growth->stamp)
+            OPF_PUSH(growth->fuser->arena, &growth->set, g);
+}
+
+/* ---- joining ---- */
+
+static void number_members(opf_growth *growth, int group, int number)
+{
+    for (size_t m = 0; m < growth->members[group].count; m++)
+        growth->fuser->group_of[growth->members[group].data[m]->id] = number;
+}
+
+/* The nodes of the set's groups, in graph order. */
+static opf_node_list united(opf_growth *growth)
+{
+    opf_fuser *fuser = growth->fuser;
+    opf_node_list list = {0};
+    for (size_t s = 0; s < growth->set.count; s++) {
+        const opf_node_list *members = &growth->members[growth->set.data[s]];
+        for (size_t m = 0; m < members->count; m++) {
+            OPF_PUSH(fuser->arena, &list, members->data[m]);
+            for (size_t at = list.count - 1; at > 0 && list.data[at - 1]->id > list.data[at]->id; at--) {
+                opf_node *swap = list.data[at];
+                list.data[at] = list.data[at - 1];
+                list.data[at - 1] = swap;
+            }
+        }
+    }
+    return list;
+}
+
+/* A view that a kernel would have to store: of the set's groups that are only views, one whose value leaves. */
+static const opf_node *stored_view(const opf_growth *growth, const opf_group *group)
+{
+    for (size_t r = 0; r < group->results.count; r++)
+        for (size_t s = 0; s < growth->set.count; s++) {
+            const opf_node *producer = group->results.data[r].value->producer;
+            int view = growth->set.data[s];
+            for (size_t m = 0; growth->view[view] && m < growth->members[view].count; m++)
+                if (growth->members[view].data[m] == producer)
+                    return producer;
+        }
+    return NULL;
+}
+
+static opf_outcome refused(opf_rule_number rule, const opf_node *blocker, int64_t bytes)
+{
+    return (opf_outcome){.rule = rule, .blocker = blocker, .bytes = bytes};
+}
+
+/* Composes the union and asks whether it works row by row. */
+static opf_outcome judge(opf_growth *growth, opf_node_list nodes, opf_kind *kind)
+{
+    opf_fuser *fuser = growth->fuser;
+    int number = growth->set.data[0];
+    for (size_t s = 0; s < growth->set.count; s++)
+        number_members(growth, growth->set.data[s], number);
+    opf_arena *scratch = opf_arena_new(), *kept = fuser->arena;
+    fuser->arena = scratch;
+    opf_group group = {.id = number};
+    group.nodes.data = nodes.data;
+    group.nodes.count = nodes.count;
+    opf_outcome outcome = {.rule = OPF_RULE_TOO_LARGE};
+    if (opf_compose(fuser, &group) == OPF_OK) {
+        const opf_node *view = stored_view(growth, &group);
+        opf_row_verdict verdict = opf_rows_fit(&group, fuser->pool, scratch);
+        outcome = view ? refused(OPF_RULE_VIEW_STAYS, view, 0)
+                : verdict.fits ? (opf_outcome){.rule = OPF_RULE_ROWS}
+                               : refused(verdict.rule, verdict.blocker, verdict.bytes);
+        *kind = opf_stages_kind(&group.stages);
+    }
+    fuser->arena = kept;
+    opf_arena_free(scratch);
+    for (size_t s = 0; s < growth->set.count; s++)
+        number_members(growth, growth->set.data[s], growth->set.data[s]);
+    return outcome;
+}
+
+static void join(opf_growth *growth, opf_node_list nodes, opf_kind kind)
+{
+    int into = growth->set.data[0];
+    for (size_t s = 1; s < growth->set.count; s++)
+        growth->members[growth->set.data[s]].count = 0;
+    growth->members[into] = nodes;
+    growth->view[into] = false;
+    growth->fuser->group_kinds[into] = kind;
+    growth->fuser->formed[into] = OPF_RULE_ROWS;
+    number_members(growth, into, into);
+}
+
+/* Tries the two groups with all between. `do_join` false: only says what would come of it. */
+static opf_outcome try_join(opf_growth *growth, int source, int sink, bool do_join)
+{
+    find_between(growth, source, sink);
+    size_t count = 0;
+    for (size_t s = 0; s < growth->set.count; s++) {
+        int group = growth->set.data[s];
+        count += growth->members[group].count;
+        if (!growth->light[group])
+            return refused(OPF_RULE_HEAVY_BETWEEN, growth->members[group].data[0], 0);
+    }
+    if (count > (size_t)growth->fuser->max_depth)
+        return refused(OPF_RULE_TOO_LARGE, NULL, 0);
+    opf_node_list nodes = united(growth);
+    opf_kind kind = OPF_KIND_OPAQUE;
+    opf_outcome outcome = judge(growth, nodes, &kind);
+    if (do_join && outcome.rule == OPF_RULE_ROWS)
+        join(growth, nodes, kind);
+    return outcome;
+}
+
+/* One attempt for each use that leads out of the node's group; true where a group grew. */
+static bool grow_from(opf_growth *growth, const opf_node *node)
+{
+    int source = growth->fuser->group_of[node->id];
+    const opf_node_list *users = &growth->users[node->id];
+    for (size_t u = 0; growth->light[source] && u < users->count; u++) {
+        int sink = growth->fuser->group_of[users->data[u]->id];
+        if (sink != source && growth->light[sink] && try_join(growth, source, sink, true).rule == OPF_RULE_ROWS)
+            return true;
+    }
+    return false;
+}
+
+static void grow(opf_growth *growth)
+{
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int i = 0; i < growth->fuser->n_nodes; i++)
+            while (!growth->fuser->folded[i] && grow_from(growth, growth->fuser->graph->nodes.data[i]))
+                changed = true;
+    }
+}
+
+/* ---- uses ---- */
+
+static bool is_stored(const opf_fuser *fuser, const opf_value *value)
+{
+    if (value->is_output)
+        return true;
+    int group = fuser->group_of[value->producer->id];
+    for (size_t u = 0; u < value->uses.count; u++) {
+        int user = opf_node_within(value->uses.data[u].node, fuser->graph)->id;
+        if (fuser->group_of[user] != group && !fuser->folded[user])
+            return true;
+    }
+    return false;
+}
+
+/* The last word on uses that lead from group to group: what an attempt to join them comes to. */
+static void record_attempts(opf_growth *growth)
+{
+    opf_fuser *fuser = growth->fuser;
+    for (int i = 0; i < fuser->n_nodes; i++) {
+        for (size_t u = 0; u < growth->users[i].count; u++) {
+            const opf_node *to = growth->users[i].data[u];
+            int source = fuser->group_of[i], sink = fuser->group_of[to->id];
+            if (source != sink && growth->light[source] && growth->light[sink])
+                OPF_PUSH(fuser->arena, &growth->attempts[i], (opf_attempt){to, try_join(growth, source, sink, false)});
+        }
+    }
+}
+
+/* TVM's outcome holds for what TVM has fused and for what is no matter of rows. */
+static opf_outcome outcome_of_use(opf_fuser *fuser, const opf_node *from, const opf_node *to, const opf_value *value)
+{
+    const opf_growth *growth = fuser->policy_data;
+    const opf_outcome *tvm = &fuser->outcomes[from->id];
+    if (fuser->group_of[from->id] == fuser->group_of[to->id]) {
+        if (is_stored(fuser, value))
+            return (opf_outcome){.rule = OPF_RULE_IN_PASSING};
+        return opf_rules[tvm->rule].verdict == OPF_FUSED ? *tvm : (opf_outcome){.rule = OPF_RULE_ROWS};
+    }
+    const opf_attempts *attempts = &growth->attempts[from->id];
+    for (size_t a = 0; a < attempts->count; a++)
+        if (attempts->data[a].to == to)
+            return attempts->data[a].outcome;
+    return *tvm;
+}
+
+/* ---- the policy ---- */
+
+static bool is_view(const opf_node *node)
+{
+    const opf_op *op = opf_op_find(node->domain, node->op, node->opset);
+    return op && (op->flags & OPF_OP_VIEW);
+}
+
+static opf_growth *new_growth(opf_fuser *fuser)
+{
+    opf_arena *arena = fuser->arena;
+    opf_growth *growth = OPF_NEW(arena, opf_growth);
+    int n = fuser->n_nodes, groups = fuser->n_groups;
+    *growth = (opf_growth){
+        .fuser = fuser,
+        .members = OPF_ARRAY(arena, opf_node_list, groups),
+        .light = OPF_ARRAY(arena, bool, groups),
+        .view = OPF_ARRAY(arena, bool, groups),
+        .users = OPF_ARRAY(arena, opf_node_list, n),
+        .producers = OPF_ARRAY(arena, opf_node_list, n),
+        .ahead = OPF_ARRAY(arena, int, groups),
+        .behind = OPF_ARRAY(arena, int, groups),
+        .queue = OPF_ARRAY(arena, int, groups),
+        .attempts = OPF_ARRAY(arena, opf_attempts, n),
+    };
+    for (int g = 0; g < groups; g++)
+        growth->light[g] = growth->view[g] = true;
+    for (int i = 0; i < n; i++) {
+        int g = fuser->group_of[i];
+        OPF_PUSH(arena, &growth->members[g], fuser->graph->nodes.data[i]);
+        bool light = !fuser->folded[i] && fuser->kinds[i] != OPF_KIND_OPAQUE && opf_stages_are_light(&fuser->calls[i]->stages);
+        growth->light[g] = growth->light[g] && light;
+        growth->view[g] = growth->view[g] && is_view(fuser->graph->nodes.data[i]);
+    }
+    link_nodes(growth);
+    return growth;
+}
+
+/* Numbers of groups that are left, without gaps. */
+static void compact(opf_growth *growth)
+{
+    opf_fuser *fuser = growth->fuser;
+    int count = 0;
+    for (int g = 0; g < fuser->n_groups; g++) {
+        if (growth->members[g].count == 0)
+            continue;
+        fuser->group_kinds[count] = fuser->group_kinds[g];
+        fuser->formed[count] = fuser->formed[g];
+        number_members(growth, g, count++);
+    }
+    fuser->n_groups = count;
+}
+
+void opf_policy_best(opf_fuser *fuser)
+{
+    opf_policy_tvm(fuser);
+    opf_growth *growth = new_growth(fuser);
+    grow(growth);
+    record_attempts(growth);
+    compact(growth);
+    fuser->policy_data = growth;
+    fuser->outcome_of_use = outcome_of_use;
+}

@@ -87,7 +87,7 @@ static const opf_node *owner(const opf_elements *elements, int element) { return
 static opf_outcome outcome(const opf_elements *elements, const opf_decision *decision)
 {
     return (opf_outcome){decision->rule, owner(elements, decision->source), owner(elements, decision->sink),
-                         owner(elements, decision->blocker), decision->met};
+                         owner(elements, decision->blocker), decision->met, 0};
 }
 
 /* Groups of elements → groups of nodes, numbered by last node. A node is where its own element is: a selector that has

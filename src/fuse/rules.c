@@ -12,6 +12,10 @@ const opf_rule opf_rules[OPF_RULE_COUNT] = {
         "'{from}' ({from_kind}) is computed where '{to}' ({to_kind}) reads it, one element for one"},
     [OPF_RULE_INJECTIVE] = {"injective", 1, OPF_FUSED,
         "'{from}' ({from_kind}) is computed where '{to}' ({to_kind}) reads it; only positions change on the way to '{sink}'"},
+    [OPF_RULE_ROWS] = {"rows", -1, OPF_FUSED,
+        "'{from}' and '{to}' are computed row by row in one loop nest: '{value}' is never stored whole"},
+    [OPF_RULE_IN_PASSING] = {"in-passing", -1, OPF_FUSED,
+        "'{value}' is stored for others, and '{to}' takes each element of it in passing"},
 
     [OPF_RULE_POLICY_NONE] = {"policy-none", -1, OPF_REFUSED, "policy none: each node is a kernel of its own"},
     [OPF_RULE_MODEL_OUTPUT] = {"model-output", -1, OPF_REFUSED,
@@ -44,6 +48,21 @@ const opf_rule opf_rules[OPF_RULE_COUNT] = {
         "'{blocker}', between '{from}' and '{sink}', belongs to a group of kind {met}: index maps join neither reductions nor anchors"},
     [OPF_RULE_INJECTIVE_SINK] = {"injective-sink", 1, OPF_REFUSED,
         "'{sink}' belongs to a group of kind {met}: index maps join neither reductions nor anchors"},
+
+    [OPF_RULE_DOMAINS] = {"domains", -1, OPF_REFUSED,
+        "the nest of '{from}' and '{to}' would have results of different shapes ('{blocker}' has another one)"},
+    [OPF_RULE_NOT_ROWS] = {"not-rows", -1, OPF_REFUSED,
+        "'{blocker}' does not work along rows of the common result: it would have to be stored whole"},
+    [OPF_RULE_LONG_ROW] = {"long-row", -1, OPF_REFUSED,
+        "the row of '{blocker}' has {bytes} bytes at nominal sizes, more than stays in a core's cache"},
+    [OPF_RULE_FEW_ROWS] = {"few-rows", -1, OPF_REFUSED,
+        "there are so few and so long rows of '{blocker}' that one nest would leave threads without work"},
+    [OPF_RULE_VIEW_STAYS] = {"view-stays", -1, OPF_REFUSED,
+        "'{blocker}' only gives another shape and costs nothing; in a kernel its result would be stored"},
+    [OPF_RULE_TOO_LARGE] = {"too-large", -1, OPF_REFUSED,
+        "with all that lies between '{from}' and '{to}' the group would hold more than {limit} nodes"},
+    [OPF_RULE_HEAVY_BETWEEN] = {"heavy-between", -1, OPF_REFUSED,
+        "'{blocker}', which takes part or lies between '{from}' and '{to}', is a contraction, a window or opaque"},
 
     [OPF_RULE_VIEW] = {"view", -1, OPF_VIEWED, "'{to}' only gives the same elements another shape: its result is '{value}' itself"},
     [OPF_RULE_FOLDED_USE] = {"folded-use", -1, OPF_FOLDED,
@@ -78,6 +97,8 @@ void opf_rule_print(opf_rule_number rule, const opf_rule_words *words, opf_text 
         size_t length = strcspn(++at, "}");
         if (length == 5 && memcmp(at, "limit", 5) == 0)
             opf_text_printf(out, "%d", words->limit);
+        else if (length == 5 && memcmp(at, "bytes", 5) == 0)
+            opf_text_printf(out, "%lld", (long long)words->bytes);
         else
             opf_text_add(out, word(at, length, words));
         at += length + (at[length] == '}');

@@ -7,7 +7,7 @@
 typedef enum opf_rule_number {
     OPF_RULE_SINGLE, /* of groups: one node */
     /* fused */
-    OPF_RULE_ANCHOR_EPILOGUE, OPF_RULE_ELEMWISE, OPF_RULE_INJECTIVE,
+    OPF_RULE_ANCHOR_EPILOGUE, OPF_RULE_ELEMWISE, OPF_RULE_INJECTIVE, OPF_RULE_ROWS, OPF_RULE_IN_PASSING,
     /* refused: what the producer is, or where its result goes */
     OPF_RULE_POLICY_NONE, OPF_RULE_MODEL_OUTPUT, OPF_RULE_NO_MEETING, OPF_RULE_OPAQUE_PRODUCER, OPF_RULE_OPAQUE_CONSUMER,
     OPF_RULE_REDUCTION_ENDS, OPF_RULE_DEPTH,
@@ -17,6 +17,9 @@ typedef enum opf_rule_number {
     OPF_RULE_BEFORE_ANCHOR, OPF_RULE_ANCHOR_BETWEEN, OPF_RULE_ELEMWISE_PATH,
     /* refused: index maps and what follows them */
     OPF_RULE_INJECTIVE_PATH, OPF_RULE_INJECTIVE_SINK,
+    /* refused: row by row (policy best) */
+    OPF_RULE_DOMAINS, OPF_RULE_NOT_ROWS, OPF_RULE_LONG_ROW, OPF_RULE_FEW_ROWS, OPF_RULE_VIEW_STAYS, OPF_RULE_TOO_LARGE,
+    OPF_RULE_HEAVY_BETWEEN,
     /* nothing is computed */
     OPF_RULE_VIEW, OPF_RULE_FOLDED_USE, OPF_RULE_FOLDED_VALUE, OPF_RULE_SHAPE_ONLY,
     OPF_RULE_COUNT
@@ -40,6 +43,7 @@ typedef struct opf_rule_words {
     const char *blocker, *met;    /* the node that made the rule fail, and the kind met there */
     const char *users;            /* all users of the value */
     int limit;                    /* on the nodes of a group */
+    int64_t bytes;                /* of the row that is too long */
 } opf_rule_words;
 
 void opf_rule_print(opf_rule_number rule, const opf_rule_words *words, opf_text *out);

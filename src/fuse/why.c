@@ -28,52 +28,46 @@ static const char *users_of(const opf_fuser *fuser, const opf_node *node)
     return users;
 }
 
-static const char *sentence(opf_fuser *fuser, opf_rule_number rule, const opf_outcome *outcome, const opf_node *from, const opf_node *to,
-                            const opf_value *value)
+static const char *sentence(opf_fuser *fuser, const opf_outcome *outcome, const opf_node *from, const opf_node *to, const opf_value *value)
 {
     opf_rule_words words = {
         .from = name_of(from), .from_kind = opf_kind_name(fuser->kinds[from->id]),
         .to = name_of(to), .to_kind = opf_kind_name(fuser->kinds[to->id]),
         .value = value->name, .limit = fuser->max_depth,
+        .source = name_of(outcome->source), .sink = name_of(outcome->sink),
+        .blocker = name_of(outcome->blocker), .met = opf_kind_name(outcome->met),
+        .bytes = outcome->bytes,
     };
-    if (outcome) {
-        words.source = name_of(outcome->source);
-        words.sink = name_of(outcome->sink);
-        words.blocker = name_of(outcome->blocker);
-        words.met = opf_kind_name(outcome->met);
-        if (rule == OPF_RULE_NO_MEETING)
-            words.users = users_of(fuser, from);
-    }
+    if (outcome->rule == OPF_RULE_NO_MEETING)
+        words.users = users_of(fuser, from);
     opf_text text = {0};
-    opf_rule_print(rule, &words, &text);
+    opf_rule_print(outcome->rule, &words, &text);
     const char *reason = opf_arena_string(fuser->arena, opf_text_string(&text));
     opf_text_free(&text);
     return reason;
 }
 
-/* The rule that settles the use; `*outcome` is set where it is the producer's. */
-static opf_rule_number settle(const opf_fuser *fuser, const opf_node *from, const opf_node *to, const opf_value *value, const opf_outcome **outcome)
+/* The rule that settles the use, and what it speaks of. */
+static opf_outcome settle(opf_fuser *fuser, const opf_node *from, const opf_node *to, const opf_value *value)
 {
     if (fuser->folded[to->id])
-        return opf_node_is_folded(to) ? OPF_RULE_FOLDED_USE : OPF_RULE_SHAPE_ONLY;
+        return (opf_outcome){.rule = opf_node_is_folded(to) ? OPF_RULE_FOLDED_USE : OPF_RULE_SHAPE_ONLY};
     if (fuser->folded[from->id])
-        return OPF_RULE_FOLDED_VALUE;
+        return (opf_outcome){.rule = OPF_RULE_FOLDED_VALUE};
     if (group_of(fuser, to)->step == OPF_STEP_VIEW && to->inputs[0] == value)
-        return OPF_RULE_VIEW;
-    *outcome = &fuser->outcomes[from->id];
-    return (*outcome)->rule;
+        return (opf_outcome){.rule = OPF_RULE_VIEW};
+    return fuser->outcome_of_use ? fuser->outcome_of_use(fuser, from, to, value) : fuser->outcomes[from->id];
 }
 
 static void add_edge(opf_fuser *fuser, const opf_node *from, const opf_node *to, const opf_value *value)
 {
-    const opf_outcome *outcome = NULL;
-    opf_rule_number rule = settle(fuser, from, to, value, &outcome);
+    opf_outcome outcome = settle(fuser, from, to, value);
     opf_edge edge = {
         .from = from, .to = to, .value = value,
-        .verdict = opf_rules[rule].verdict,
-        .rule = opf_rules[rule].id,
-        .reason = sentence(fuser, rule, outcome, from, to, value),
-        .blocker = outcome ? outcome->blocker : NULL,
+        .verdict = opf_rules[outcome.rule].verdict,
+        .rule = opf_rules[outcome.rule].id,
+        .reason = sentence(fuser, &outcome, from, to, value),
+        .blocker = outcome.blocker,
         .buffer_bytes = opf_value_nominal_bytes(value),
     };
     OPF_PUSH(fuser->arena, &fuser->fusion->edges, edge);

@@ -1,0 +1,278 @@
+/* The row test of policy best.
+ *
+ * A nest walks the domain of its results. Every other stage is either computed where it is read, or kept: computed once
+ * for each position of the first loops, its remaining axes whole in the part's scratch. Reductions are kept, and so are
+ * maps that are dear and read more often than they have elements. For each stage this file finds which of its axes are
+ * loops of the nest: it follows the loads from the results backwards. A kept stage needs its axes to be the first loops in
+ * order, then free axes that are short; and enough positions of those loops to keep all threads at work. */
+#include "fuse/rows.h"
+
+enum {
+    DEAR = 12,              /* operations an element from which a map is not computed twice; one exp is twice that */
+    LONGEST_ROW = 256 << 10,/* bytes: what a core's own cache holds beside other things */
+    LONGEST_WHOLE = 16 << 10,/* the same for what no loop binds: every part computes it */
+    FEW_ROWS = 8,           /* rows that do not occupy the threads of a machine … */
+    MUCH_WORK = 1 << 18     /* … where a row has so many operations */
+};
+static const double REPEATED = 1.5; /* evaluations an element from which a dear map is kept */
+
+/* Where an axis of a stage lies: a loop of the nest, by its position among the axes of more than one element, or … */
+enum { AXIS_UNIT = -1, AXIS_FREE = -2, AXIS_UNKNOWN = -3 };
+
+typedef struct opf_row_stage {
+    const opf_stage *stage;
+    int where[OPF_MAX_RANK];
+    double elements, evaluations; /* nominal; evaluations where it is computed at each read */
+    double price;                 /* operations an element, with what is computed inside */
+    bool kept, is_result;
+} opf_row_stage;
+
+typedef struct opf_rows {
+    const opf_group *group;
+    opf_pool *pool;
+    int n_inputs, n_stages;
+    opf_row_stage *stages;
+    opf_row_stage *reader; /* whose loads are being followed */
+    double times;          /* evaluations of the reader's body */
+} opf_rows;
+
+static bool is_unit(const opf_stage *stage, int axis) { return opf_is_value(stage->extents[axis], 1); }
+
+static bool reduces(const opf_stage *stage)
+{
+    for (int k = stage->n_axes; k < stage->n_axes + stage->n_reduce; k++)
+        if (!is_unit(stage, k))
+            return true;
+    return false;
+}
+
+static double nominal_points(const opf_stage *stage, int from, int to)
+{
+    double points = 1;
+    for (int k = from; k < to; k++)
+        points *= (double)opf_dim_nominal(stage->extents[k]);
+    return points;
+}
+
+/* ---- contractions and windows ---- */
+
+static const opf_expr *without_casts(const opf_expr *e)
+{
+    while (e->kind == OPF_EXPR_CAST)
+        e = e->args[0];
+    return e;
+}
+
+typedef struct opf_reduced_loads {
+    const opf_stage *stage;
+    int tensor; /* the one that is read along a reduced axis, -1: none yet, -2: several */
+} opf_reduced_loads;
+
+static bool meet_reduced(const opf_expr *e, void *data)
+{
+    opf_reduced_loads *loads = data;
+    if (e->kind != OPF_EXPR_LOAD)
+        return true;
+    uint64_t vars = 0;
+    for (int k = 0; k < e->n_args; k++)
+        vars |= opf_expr_vars(e->args[k]);
+    if (vars >> loads->stage->n_axes)
+        loads->tensor = loads->tensor == -1 || loads->tensor == e->index ? e->index : -2;
+    return true;
+}
+
+static int reduced_tensor(const opf_stage *stage, const opf_expr *e)
+{
+    opf_reduced_loads loads = {stage, -1};
+    opf_expr_visit(stage->origin->graph->module->pool, e, meet_reduced, &loads);
+    return loads.tensor;
+}
+
+/* A sum of products of different tensors: a matrix product even where an extent of 1 hides it. */
+static bool is_product_sum(const opf_stage *stage)
+{
+    const opf_expr *body = without_casts(stage->body);
+    if (stage->combiner != OPF_COMBINE_SUM || body->kind != OPF_EXPR_BINARY || body->op != OPF_OP_MUL)
+        return false;
+    int left = reduced_tensor(stage, body->args[0]), right = reduced_tensor(stage, body->args[1]);
+    return left != -1 && right != -1 && left != right;
+}
+
+bool opf_stages_are_light(const opf_stages *stages)
+{
+    for (size_t s = 0; s < stages->list.count; s++) {
+        opf_stage *stage = stages->list.data[s];
+        if (!reduces(stage))
+            continue;
+        opf_stages alone = {.inputs = stages->inputs};
+        alone.list.data = &stage;
+        alone.list.count = 1;
+        if (is_product_sum(stage) || opf_stages_kind(&alone) == OPF_KIND_OUT_ELEMWISE_FUSABLE)
+            return false;
+    }
+    return true;
+}
+
+/* ---- what each stage costs ---- */
+
+typedef struct opf_price {
+    const opf_rows *rows;
+    double sum;
+} opf_price;
+
+static bool add_price(const opf_expr *e, void *data)
+{
+    opf_price *price = data;
+    if ((e->kind == OPF_EXPR_UNARY || e->kind == OPF_EXPR_BINARY) && (e->dtype != OPF_INT64 || opf_expr_has_load(e)))
+        price->sum += opf_scalar_ops[e->op].flops;
+    if (e->kind == OPF_EXPR_LOAD && e->index >= price->rows->n_inputs) {
+        const opf_row_stage *read = &price->rows->stages[e->index - price->rows->n_inputs];
+        price->sum += reduces(read->stage) ? 0 : read->price;
+    }
+    return true;
+}
+
+static void price_stages(opf_rows *rows)
+{
+    for (int s = 0; s < rows->n_stages; s++) {
+        opf_row_stage *stage = &rows->stages[s];
+        opf_price price = {rows, 0};
+        opf_expr_visit(rows->pool, stage->stage->body, add_price, &price);
+        stage->price = price.sum;
+    }
+}
+
+/* ---- where each axis lies ---- */
+
+/* Where the axis of a load lies that is read at `index` by the reader. */
+static int axis_read_at(const opf_rows *rows, const opf_expr *index)
+{
+    const opf_row_stage *reader = rows->reader;
+    if (index->kind != OPF_EXPR_VAR || index->index >= reader->stage->n_axes)
+        return AXIS_FREE;
+    int where = reader->where[index->index];
+    return where == AXIS_UNIT ? AXIS_FREE : where;
+}
+
+static bool follow_load(const opf_expr *e, void *data)
+{
+    opf_rows *rows = data;
+    if (e->kind != OPF_EXPR_LOAD || e->index < rows->n_inputs)
+        return true;
+    opf_row_stage *read = &rows->stages[e->index - rows->n_inputs];
+    read->evaluations += rows->times;
+    for (int k = 0; k < e->n_args; k++) {
+        if (is_unit(read->stage, k))
+            continue;
+        int where = axis_read_at(rows, e->args[k]);
+        read->where[k] = read->where[k] == AXIS_UNKNOWN || read->where[k] == where ? where : AXIS_FREE;
+    }
+    return true;
+}
+
+static void start_stage(opf_row_stage *stage)
+{
+    for (int k = 0; k < stage->stage->n_axes; k++)
+        stage->where[k] = is_unit(stage->stage, k) ? AXIS_UNIT : AXIS_UNKNOWN;
+    stage->elements = nominal_points(stage->stage, 0, stage->stage->n_axes);
+}
+
+/* A result walks the nest's loops in order. */
+static void start_result(opf_row_stage *stage)
+{
+    int position = 0;
+    for (int k = 0; k < stage->stage->n_axes; k++)
+        if (!is_unit(stage->stage, k))
+            stage->where[k] = position++;
+    stage->evaluations += stage->elements;
+    stage->is_result = true;
+}
+
+static void follow_loads(opf_rows *rows)
+{
+    for (int s = rows->n_stages - 1; s >= 0; s--) {
+        opf_row_stage *stage = &rows->stages[s];
+        stage->kept = reduces(stage->stage) || (stage->price >= DEAR && stage->evaluations > REPEATED * stage->elements);
+        double points = nominal_points(stage->stage, stage->stage->n_axes, stage->stage->n_axes + stage->stage->n_reduce);
+        rows->times = (stage->kept ? stage->elements : stage->evaluations) * points;
+        rows->reader = stage;
+        opf_expr_visit(rows->pool, stage->stage->body, follow_load, rows);
+        if (stage->stage->second)
+            opf_expr_visit(rows->pool, stage->stage->second, follow_load, rows);
+    }
+}
+
+/* ---- the verdict ---- */
+
+static opf_row_verdict refuse(opf_rule_number rule, const opf_row_stage *stage, int64_t bytes)
+{
+    return (opf_row_verdict){false, rule, stage->stage->origin, bytes};
+}
+
+/* All results have the axes of the first one, those of one element apart. */
+static bool same_domain(const opf_stage *a, const opf_stage *b)
+{
+    int i = 0, j = 0;
+    for (;;) {
+        while (i < a->n_axes && is_unit(a, i))
+            i++;
+        while (j < b->n_axes && is_unit(b, j))
+            j++;
+        if (i == a->n_axes || j == b->n_axes)
+            return i == a->n_axes && j == b->n_axes;
+        if (a->extents[i++] != b->extents[j++])
+            return false;
+    }
+}
+
+static opf_row_verdict judge_kept(const opf_row_stage *stage)
+{
+    const opf_stage *s = stage->stage;
+    int bound = 0;
+    bool free_before = false, in_order = true;
+    double free_points = 1, positions = 1;
+    for (int k = 0; k < s->n_axes; k++) {
+        if (stage->where[k] == AXIS_UNIT)
+            continue;
+        bool is_loop = stage->where[k] == bound && !free_before;
+        in_order = in_order && (is_loop || stage->where[k] == AXIS_FREE);
+        free_before = free_before || !is_loop;
+        bound += is_loop;
+        *(is_loop ? &positions : &free_points) *= (double)opf_dim_nominal(s->extents[k]);
+    }
+    double reduced = nominal_points(s, s->n_axes, s->n_axes + s->n_reduce);
+    double bytes = free_points * opf_dtype_bits(s->dtype) / 8, work = free_points * reduced * (stage->price + 1);
+    if (!in_order || (stage->is_result && free_before))
+        return refuse(OPF_RULE_NOT_ROWS, stage, 0);
+    if (bytes > (bound > 0 ? LONGEST_ROW : LONGEST_WHOLE) && free_points > 1)
+        return refuse(OPF_RULE_LONG_ROW, stage, (int64_t)bytes);
+    if (positions < FEW_ROWS && work > MUCH_WORK && !stage->is_result)
+        return refuse(OPF_RULE_FEW_ROWS, stage, 0);
+    return (opf_row_verdict){.fits = true};
+}
+
+opf_row_verdict opf_rows_fit(const opf_group *group, opf_pool *pool, opf_arena *scratch)
+{
+    int n = (int)group->stages.list.count;
+    opf_rows rows = {.group = group, .pool = pool, .n_inputs = (int)group->stages.inputs.count, .n_stages = n};
+    rows.stages = OPF_ARRAY(scratch, opf_row_stage, n);
+    for (int s = 0; s < n; s++) {
+        rows.stages[s].stage = group->stages.list.data[s];
+        start_stage(&rows.stages[s]);
+    }
+    const opf_row_stage *first = &rows.stages[group->results.data[0].stage];
+    for (size_t r = 0; r < group->results.count; r++) {
+        opf_row_stage *result = &rows.stages[group->results.data[r].stage];
+        if (!same_domain(first->stage, result->stage))
+            return refuse(OPF_RULE_DOMAINS, result, 0);
+        start_result(result);
+    }
+    price_stages(&rows);
+    follow_loads(&rows);
+    for (int s = 0; s < n; s++) {
+        opf_row_verdict verdict = rows.stages[s].kept ? judge_kept(&rows.stages[s]) : (opf_row_verdict){.fits = true};
+        if (!verdict.fits)
+            return verdict;
+    }
+    return (opf_row_verdict){.fits = true};
+}
