@@ -82,34 +82,43 @@ static opf_dim divided(opf_call *call, opf_dim dim, int64_t part, const char *wh
     return quotient;
 }
 
+/* Are the channels of a block ordered column, row, depth (CRD) rather than depth, column, row (DCR)? */
+static bool read_channel_order(opf_call *call, bool *depth_last) {
+    const char *mode = opf_node_string(call->node, "mode", "DCR");
+    *depth_last = strcmp(mode, "DCR") == 0;
+    if (*depth_last || strcmp(mode, "CRD") == 0) return true;
+    opf_call_error(call, "attribute", "mode '%s' is neither DCR nor CRD", mode);
+    return false;
+}
+
 static opf_status build_depth_to_space(opf_call *call) {
     int64_t size;
-    if (!read_block(call, &size)) return OPF_ERROR_INPUT;
-    const char *mode = opf_node_string(call->node, "mode", "DCR");
-    bool column_first = strcmp(mode, "CRD") == 0;
-    if (!column_first && strcmp(mode, "DCR") != 0) return opf_call_error(call, "attribute", "mode '%s' is neither DCR nor CRD", mode);
+    bool depth_last;
+    if (!read_block(call, &size) || !read_channel_order(call, &depth_last)) return OPF_ERROR_INPUT;
     opf_pool *pool = call->pool;
     const opf_expr *block = opf_call_int(call, size), *c = opf_call_var(call, 1), *h = opf_call_var(call, 2), *w = opf_call_var(call, 3);
     opf_dim channels = divided(call, opf_call_dim(call, 0, 1), size * size, "blocksize squared must divide the channels");
     opf_dim extents[] = {opf_call_dim(call, 0, 0), channels, opf_mul(pool, opf_call_dim(call, 0, 2), block), opf_mul(pool, opf_call_dim(call, 0, 3), block)};
     const opf_expr *inner = opf_add(pool, opf_mul(pool, opf_floormod(pool, h, block), block), opf_floormod(pool, w, block));
-    const opf_expr *channel = column_first ? opf_add(pool, opf_mul(pool, c, opf_call_int(call, size * size)), inner) : opf_add(pool, opf_mul(pool, inner, channels), c);
+    const opf_expr *channel = depth_last ? opf_add(pool, opf_mul(pool, inner, channels), c) : opf_add(pool, opf_mul(pool, c, opf_call_int(call, size * size)), inner);
     const opf_expr *indices[] = {opf_call_var(call, 0), channel, opf_floordiv(pool, h, block), opf_floordiv(pool, w, block)};
     return arranged(call, 4, extents, opf_call_load(call, 0, indices));
 }
 
 static opf_status build_space_to_depth(opf_call *call) {
     int64_t size;
-    if (!read_block(call, &size)) return OPF_ERROR_INPUT;
+    bool depth_last;
+    if (!read_block(call, &size) || !read_channel_order(call, &depth_last)) return OPF_ERROR_INPUT;
     opf_pool *pool = call->pool;
-    const opf_expr *block = opf_call_int(call, size), *c = opf_call_var(call, 1);
+    const opf_expr *block = opf_call_int(call, size), *area = opf_call_int(call, size * size), *c = opf_call_var(call, 1);
     opf_dim channels = opf_call_dim(call, 0, 1);
     opf_dim height = divided(call, opf_call_dim(call, 0, 2), size, "blocksize must divide the height");
     opf_dim width = divided(call, opf_call_dim(call, 0, 3), size, "blocksize must divide the width");
-    opf_dim extents[] = {opf_call_dim(call, 0, 0), opf_mul(pool, channels, opf_call_int(call, size * size)), height, width};
-    const opf_expr *inner = opf_floordiv(pool, c, channels); /* (row, column) inside the block */
+    opf_dim extents[] = {opf_call_dim(call, 0, 0), opf_mul(pool, channels, area), height, width};
+    const opf_expr *inner = depth_last ? opf_floordiv(pool, c, channels) : opf_floormod(pool, c, area); /* row and column in the block */
+    const opf_expr *channel = depth_last ? opf_floormod(pool, c, channels) : opf_floordiv(pool, c, area);
     const opf_expr *row = opf_floordiv(pool, inner, block), *column = opf_floormod(pool, inner, block);
-    const opf_expr *indices[] = {opf_call_var(call, 0), opf_floormod(pool, c, channels), opf_add(pool, opf_mul(pool, opf_call_var(call, 2), block), row),
+    const opf_expr *indices[] = {opf_call_var(call, 0), channel, opf_add(pool, opf_mul(pool, opf_call_var(call, 2), block), row),
                                  opf_add(pool, opf_mul(pool, opf_call_var(call, 3), block), column)};
     return arranged(call, 4, extents, opf_call_load(call, 0, indices));
 }

@@ -29,9 +29,12 @@ static char *identifier(opf_arena *arena, const char *name) {
     return result;
 }
 
+/* Placeholders that some exporters write for "unknown" ("?", "-1") are no names: two axes that have one need not agree. */
 static const char *declared_name(const opf_value *value, int axis) {
     const char *name = value->declared_names ? value->declared_names[axis] : NULL;
-    return name && name[0] ? name : NULL;
+    for (const char *c = name; c && *c; c++)
+        if (isalpha((unsigned char)*c)) return name;
+    return NULL;
 }
 
 /* ---- pins ---- */
