@@ -403,6 +403,9 @@ static bool taken_word(const char *name) {
         "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static",
         "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "args", "part", "parts", "asm",
         "linux", "unix", "main", "NULL", "bool", "true", "false", "errno", "stdin", "stdout", "stderr", "EOF", "I",
+        /* of a program's main */
+        "symbols", "dims", "output", "at", "total", "most", "threads", "frame", "base", "scratch", "stride", "p", "d", "to",
+        "solve", "output_dims", "slots", "scratch_bytes", "workspace_bytes", "prepare", "run",
     };
     for (size_t i = 0; i < OPF_COUNT(words); i++)
         if (strcmp(words[i], name) == 0) return true;

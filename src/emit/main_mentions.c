@@ -18,6 +18,10 @@ void opf_mentions_add(opf_mentions *mentions, const opf_expr *e) {
 }
 
 void opf_mentions_print(const opf_mentions *mentions, const char *from, opf_text *out) {
-    for (size_t i = 0; i < mentions->program->n_symbols; i++)
-        if (mentions->used[i]) opf_text_printf(out, "    const int64_t %s = %s[%zu];\n", mentions->program->sources[i].symbol->name, from, i);
+    for (size_t i = 0; i < mentions->program->n_symbols; i++) {
+        if (!mentions->used[i]) continue;
+        opf_text_add(out, "    const int64_t ");
+        opf_emit_symbol(mentions->program->sources[i].symbol, out);
+        opf_text_printf(out, " = %s[%zu];\n", from, i);
+    }
 }

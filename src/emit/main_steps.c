@@ -62,7 +62,10 @@ static void emit_arguments(const opf_program *program, const opf_step *step, opf
     const opf_program_kernel *kernel = &program->kernels.data[step->kernel];
     if (kernel->n_symbols) {
         opf_text_add(out, "        const int64_t d[] = {");
-        for (int k = 0; k < kernel->n_symbols; k++) opf_text_printf(out, "%s%s", k ? ", " : "", kernel->symbols[k]->name);
+        for (int k = 0; k < kernel->n_symbols; k++) {
+            if (k) opf_text_add(out, ", ");
+            opf_emit_symbol(kernel->symbols[k], out);
+        }
         opf_text_add(out, "};\n");
     }
 }
