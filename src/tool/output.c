@@ -8,12 +8,18 @@
 
 #include "tool/tool.h"
 
-void print(const char *text) { fputs(text, stdout); }
+static int print_error; /* errno of the first write that failed; the stream itself only knows that one did */
+
+static void watch(int result) {
+    if (result < 0 && !print_error) print_error = errno;
+}
+
+void print(const char *text) { watch(fputs(text, stdout)); }
 
 void printf_out(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vprintf(format, arguments);
+    watch(vprintf(format, arguments));
     va_end(arguments);
 }
 
@@ -26,12 +32,10 @@ void print_json(json_t *value) {
 }
 
 int finish_output(int status) {
-    errno = 0;
-    bool good = !ferror(stdout);
-    good = fflush(stdout) == 0 && good;
-    good = fclose(stdout) == 0 && good;
-    if (good) return status;
-    fprintf(stderr, "opfuse: error[io]: standard output cannot be written: %s\n", errno ? strerror(errno) : "an earlier write failed");
+    watch(fflush(stdout) == 0 && !ferror(stdout) ? 0 : -1);
+    watch(fclose(stdout) == 0 ? 0 : -1);
+    if (!print_error) return status;
+    fprintf(stderr, "opfuse: error[io]: standard output cannot be written: %s\n", strerror(print_error));
     return status == EXIT_TRUE ? EXIT_ERROR : status;
 }
 

@@ -1,0 +1,2 @@
+# status 2
+opfuse verify a.onnx b.onnx

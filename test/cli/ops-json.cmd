@@ -1,0 +1,2 @@
+# status 0
+opfuse ops --json | head -n 6

@@ -1,0 +1,2 @@
+# status 2
+opfuse explain model.onnx --fuse=everything
