@@ -137,6 +137,9 @@ static opf_status build_matmul(opf_call *call) {
 }
 
 static opf_status build_matmul_integer(opf_call *call) {
+    for (int k = 0; k < call->node->n_inputs; k++)
+        if (opf_call_input(call, k) && !opf_dtype_is_integer(opf_call_dtype(call, k)))
+            return opf_call_error(call, "type", "input %d of %s must be an integer tensor", k, call->op->name);
     if (!check_operands(call)) return OPF_ERROR_INPUT;
     operand a = operand_of(call, 0, true), b = operand_of(call, 1, false);
     if (opf_call_input(call, 2)) a.zero_point = 2;
