@@ -1,41 +1,75 @@
 /* Loop nests: how a group of stages is computed. A nest is data: the heuristic proposes it, emit prints it.
  *
- * Root domain: the axes of the group's results (all results of a group map onto one root domain). Every other stage is
- * inlined into its readers, or attached at a depth of the root's loops and given a place.
+ * Results with one domain share a *root*: their loops. Every other stage is inlined into its readers, or *kept*: computed on
+ * its own at a depth of the root's loops, into a register, a stack array or the part's scratch. The depth follows from the
+ * readers' index maps: the stage's axes that are exactly the root's variables above that depth are bound to them, all others
+ * are free and computed whole. Reductions are computed as
+ *   - over a contiguous axis: the prelude's fixed-tree sum, max … of the elements or of chunks of the term;
+ *   - otherwise: accumulators over a chunk of a kept axis, reduce loops outside, chunk loop inside;
+ *   - contractions whose operands separate (A[m,k] * B[k,n]): the register tile (loop/tile.h).
  *
- *   place      meaning
- *   inline     expression substituted into the readers
- *   scalar     one value, in a register, computed when the loops above `attach` stand (rank-0 rest)
- *   chunk      a buffer of one chunk of the innermost loop, on the stack
- *   row        its free axes whole, in the part's scratch (L1/L2), computed when the loops above `attach` stand
- *   tile       the register tile of a contraction
- *   memory     a result buffer
- *
- * The attach depth d of a stage follows from its readers' index maps: its first axes that are exactly the root variables
- * below d are bound, all others are free and computed whole. Reductions are computed as
- *   - over the contiguous innermost axis: chunks of the term, then the prelude's fixed-tree sum / max …
- *   - otherwise: accumulators over a chunk of the innermost kept axis, reduce loops outside, chunk loop inside.
- *   - contractions whose operands separate (A[m,k] * B[k,n]): the register tile. */
+ * The outcome is a tree of statements. Its expressions are those of expr/expr.h with two readings: a variable is
+ * `variables[position]`, and a load has the number of one of the nest's buffers and one index, the element's offset (none
+ * for registers). */
 #ifndef OPF_LOOP_NEST_H
 #define OPF_LOOP_NEST_H
 
 #include "fuse/fuse.h"
 #include "loop/machine.h"
 
-typedef enum opf_place_kind { OPF_PLACE_INLINE, OPF_PLACE_SCALAR, OPF_PLACE_CHUNK, OPF_PLACE_ROW, OPF_PLACE_TILE, OPF_PLACE_MEMORY } opf_place_kind;
+typedef enum opf_memory {
+    OPF_MEMORY_INPUT,          /* argument: input `index` of the group */
+    OPF_MEMORY_RESULT,         /* argument: result `index` of the group */
+    OPF_MEMORY_SCRATCH,        /* of the part */
+    OPF_MEMORY_STACK,
+    OPF_MEMORY_REGISTER        /* one value */
+} opf_memory;
 
-typedef struct opf_loop {
-    opf_dim extent;
-    const char *name;          /* C identifier */
-    enum { OPF_LOOP_SERIAL, OPF_LOOP_PARALLEL, OPF_LOOP_VECTOR } kind;
-    int n_axes;                /* root axes that this loop runs over together (merged), outermost first */
-    int axes[OPF_MAX_RANK];
-} opf_loop;
+typedef struct opf_nest_buffer {
+    opf_memory memory;
+    int index;
+    opf_dtype dtype;
+    const char *name;          /* wished for in generated code; the emitter makes it unique */
+    opf_dim elements;          /* scratch; stack (a constant) */
+    opf_dim offset;            /* scratch: bytes before it, a multiple of 64 */
+    bool changes;              /* registers: assigned more than once */
+} opf_nest_buffer;
 
-typedef struct opf_stage_plan {
-    opf_place_kind place;
-    int attach;                /* number of root loops that stand outside its computation */
-} opf_stage_plan;
+typedef struct opf_nest_variable {
+    const char *name;          /* wished for in generated code */
+    opf_dim extent;            /* runs over 0 … extent-1 or part of it; an upper bound where it depends on other variables */
+} opf_nest_variable;
+
+typedef enum opf_code_kind {
+    OPF_CODE_NOTE,             /* a comment: `text` */
+    OPF_CODE_SHARE,            /* `body` for each `variable` of this part's share of 0 … to-1, cut at multiples of step */
+    OPF_CODE_LOOP,             /* `body` for `variable` = from, from + step … below to */
+    OPF_CODE_IF,               /* `body` where `value` holds */
+    OPF_CODE_INDEX,            /* variable = value, from here on */
+    OPF_CODE_ARRAY,            /* stack array `buffer` exists from here on */
+    OPF_CODE_STORE,            /* buffer[offset] = value; registers (offset NULL) come into being with their first store */
+    OPF_CODE_REDUCE            /* register buffer = [buffer combined with] the reduction of `to` contiguous elements */
+} opf_code_kind;
+
+typedef struct opf_code opf_code;
+typedef struct opf_block { OPF_VEC(opf_code *) list; } opf_block;
+
+/* A run of elements in memory. */
+typedef struct opf_run { int buffer; const opf_expr *offset; } opf_run;
+
+struct opf_code {
+    opf_code_kind kind;
+    const char *text;
+    int variable, buffer;
+    int64_t step;
+    const opf_expr *from, *to, *offset, *value;
+    opf_combiner combiner;     /* reduce: SUM … MAX */
+    bool first;                /* reduce: the register takes the value, nothing is combined */
+    bool declares;             /* store, reduce: the register comes into being here */
+    int n_operands;            /* reduce: 1; 2: SUM of products */
+    opf_run operands[2];
+    opf_block body;
+};
 
 /* A constant operand in a layout of the schedule's own, computed once at build time by a kernel like any other:
  * `group` has the constant as its single input and the packed tensor as its single result. */
@@ -51,10 +85,11 @@ struct opf_tile;
 typedef struct opf_nest {
     const opf_group *group;
     const opf_machine *machine;
-    OPF_VEC(opf_loop) loops;
-    opf_stage_plan *plans;     /* one per stage */
-    opf_stages stages;         /* the stages that are emitted: rewritten over the root's loops */
-    struct opf_tile *tile;
+    opf_pool *pool;
+    OPF_VEC(opf_nest_buffer) buffers;     /* the group's inputs, its results, then what the schedule adds */
+    OPF_VEC(opf_nest_variable) variables;
+    opf_block code;
+    struct opf_tile *tile;     /* not NULL: printed by the tile emitter, `code` is empty */
     OPF_VEC(opf_packed) packed;/* packed[i] is handed to the kernel behind inputs and results */
     opf_dim units;             /* independent pieces of work: no use for more parts than this */
     opf_dim scratch_bytes;     /* per part, multiple of 64; 0 for none */
@@ -64,7 +99,7 @@ typedef struct opf_nest {
 } opf_nest;
 
 /* Kernel arguments, in this order: the group's inputs, its results, then the packed constants.
- * Symbols: those that any dim of the nest uses, ascending by symbol index. (arena; count returned) */
+ * Symbols: those that the nest uses, ascending by symbol index. (arena; count returned) */
 int opf_nest_symbols(const opf_nest *nest, const opf_symbol *const **out);
 
 opf_status opf_nest_schedule(opf_nest **out, const opf_group *group, const opf_machine *machine);

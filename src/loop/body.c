@@ -1,0 +1,173 @@
+/* The statements inside a nest of loops: what is used more than once, or does not change in an inner loop, gets a name.
+ *
+ * Level 0 stands before the loops, level j inside the first j of them. */
+#include "loop/scheduler.h"
+
+typedef struct node { int uses, level, temporary; } node;
+
+typedef struct body {
+    opf_scheduler *s;
+    const opf_ranges *ranges;
+    const opf_targets *targets;
+    opf_map nodes;
+    bool hoist_only;                          /* name nothing that changes in the innermost loop */
+    opf_block level[OPF_MOST_AXES + 1];       /* what stands at each level before the next loop */
+    const opf_expr *guard[OPF_MOST_AXES + 1]; /* what must hold for the names at a level, NULL: nothing */
+} body;
+
+static node *node_of(body *b, const opf_expr *e) {
+    node *n = opf_map_get(&b->nodes, e);
+    if (!n) {
+        n = OPF_NEW(b->s->arena, node);
+        *n = (node){0, -1, -1};
+        opf_map_set(&b->nodes, e, n);
+    }
+    return n;
+}
+
+/* Constants, sizes and indices are left to the compiler. */
+static bool is_value(const opf_expr *e) {
+    if (e->n_args == 0) return e->kind == OPF_EXPR_LOAD;
+    return opf_expr_has_load(e) || (e->dtype != OPF_INT64 && e->dtype != OPF_BOOL) || e->kind == OPF_EXPR_CAST;
+}
+
+/* A side of a select that must not be read where the other is taken. */
+static bool is_guarded(const body *b, const opf_expr *select, int arg) {
+    const opf_expr *e = select->args[arg];
+    return select->kind == OPF_EXPR_SELECT && arg > 0 && e->kind == OPF_EXPR_LOAD && e->n_args && !opf_map_has(&b->s->safe, e);
+}
+
+static void count_uses(body *b, const opf_expr *e) {
+    if (!is_value(e)) return;
+    if (node_of(b, e)->uses++ > 0) return;
+    for (int i = 0; i < e->n_args; i++)
+        if (!is_guarded(b, e, i)) count_uses(b, e->args[i]);
+}
+
+/* ---- levels ---- */
+
+static bool reads_target(const opf_expr *e, void *data) {
+    const opf_targets *targets = data;
+    if (e->kind != OPF_EXPR_LOAD) return true;
+    for (size_t i = 0; i < targets->list.count; i++)
+        if (targets->list.data[i].buffer == e->index) return false;
+    return true;
+}
+
+/* Can it be told, before loop `from` + 1 is entered, whether loop j runs at all? */
+static bool known_before(const body *b, int from, int j) {
+    for (int k = from; k < j; k++) {
+        const opf_range *range = &b->ranges->at[j];
+        if (opf_expr_has_var(range->from, b->ranges->at[k].variable) || opf_expr_has_var(range->to, b->ranges->at[k].variable)) return false;
+    }
+    return true;
+}
+
+static bool runs_surely(const body *b, int j) {
+    const opf_range *range = &b->ranges->at[j];
+    return opf_surely_positive(b->s, opf_sub(b->s->pool, range->to, range->from));
+}
+
+/* A load that stands outside of a loop must not be read where the loop does not run. */
+static int safe_level(const body *b, const opf_expr *e, int level) {
+    if (!opf_expr_has_load(e)) return level;
+    for (int j = b->ranges->count - 1; j >= level; j--)
+        if (!known_before(b, level, j) && !runs_surely(b, j)) return j + 1;
+    return level;
+}
+
+static int level_of(body *b, const opf_expr *e) {
+    node *n = node_of(b, e);
+    if (n->level >= 0) return n->level;
+    int level = b->ranges->count;
+    if (!opf_expr_visit(b->s->pool, e, reads_target, (void *)(uintptr_t)b->targets)) return n->level = level;
+    while (level > 0 && !opf_expr_has_var(e, b->ranges->at[level - 1].variable)) level--;
+    return n->level = safe_level(b, e, level);
+}
+
+static void guard_level(body *b, const opf_expr *e, int level) {
+    opf_pool *pool = b->s->pool;
+    if (!opf_expr_has_load(e)) return;
+    for (int j = level; j < b->ranges->count; j++) {
+        if (runs_surely(b, j)) continue;
+        const opf_expr *runs = opf_binary(pool, OPF_OP_LT, b->ranges->at[j].from, b->ranges->at[j].to);
+        b->guard[level] = b->guard[level] ? opf_binary(pool, OPF_OP_AND, b->guard[level], runs) : runs;
+    }
+}
+
+/* ---- names ---- */
+
+static const opf_expr *named(body *b, const opf_expr *e, int reader) {
+    if (!is_value(e)) return e;
+    node *n = node_of(b, e);
+    if (n->temporary >= 0) return opf_buffer_load(b->s, n->temporary, NULL);
+    int level = level_of(b, e), innermost = b->ranges->count;
+    bool in_register = e->kind == OPF_EXPR_LOAD && e->n_args == 0;
+    bool repeated = n->uses > 1 && !(b->hoist_only && level == innermost);
+    bool name = !in_register && (repeated || level < reader);
+    const opf_expr *args[OPF_MAX_RANK];
+    for (int i = 0; i < e->n_args; i++) args[i] = is_guarded(b, e, i) ? e->args[i] : named(b, e->args[i], name ? level : reader);
+    const opf_expr *value = opf_rebuild(b->s->pool, e, args);
+    if (!name || !is_value(value) || value->n_args == 0) return value;
+    guard_level(b, e, level);
+    n->temporary = opf_buffer_temporary(b->s, (opf_dtype)e->dtype);
+    opf_code_define(b->s, &b->level[level], n->temporary, value);
+    return opf_buffer_load(b->s, n->temporary, NULL);
+}
+
+static void store(body *b, const opf_target *target) {
+    const opf_expr *value = named(b, target->value, b->ranges->count);
+    const opf_nest_buffer *buffer = opf_buffer_at(b->s, target->buffer);
+    opf_block *innermost = &b->level[b->ranges->count];
+    if (buffer->memory == OPF_MEMORY_REGISTER && !buffer->changes) opf_code_define(b->s, innermost, target->buffer, value);
+    else opf_code_store(b->s, innermost, target->buffer, target->offset, value);
+}
+
+/* Puts levels `outermost` … into one block, loops between them. */
+static opf_block joined(body *b, int outermost) {
+    opf_scheduler *s = b->s;
+    opf_block inner = b->level[b->ranges->count];
+    for (int j = b->ranges->count - 1; j >= outermost; j--) {
+        const opf_range *range = &b->ranges->at[j];
+        opf_block block = {0}, *into = b->guard[j] ? opf_code_if(s, &block, b->guard[j]) : &block;
+        opf_block_append(s, into, &b->level[j]);
+        *opf_code_loop(s, into, range->variable, range->from, range->to, 1) = inner;
+        inner = block;
+    }
+    return inner;
+}
+
+static body prepared(opf_scheduler *s, const opf_ranges *ranges, const opf_targets *targets) {
+    body b = {.s = s, .ranges = ranges, .targets = targets, .nodes = opf_map_new(s->arena)};
+    for (size_t i = 0; i < targets->list.count; i++) count_uses(&b, targets->list.data[i].value);
+    return b;
+}
+
+void opf_body(opf_scheduler *s, opf_block *block, const opf_ranges *ranges, const opf_targets *targets) {
+    body b = prepared(s, ranges, targets);
+    for (size_t i = 0; i < targets->list.count; i++) store(&b, &targets->list.data[i]);
+    opf_block all = joined(&b, 0);
+    opf_block_append(s, block, &all);
+}
+
+const opf_expr *opf_body_in(opf_scheduler *s, opf_block *before, opf_block *inside, int shared, const opf_ranges *ranges, const opf_targets *targets) {
+    body b = prepared(s, ranges, targets);
+    for (size_t i = 0; i < targets->list.count; i++) store(&b, &targets->list.data[i]);
+    opf_block_append(s, before, &b.level[0]);
+    for (int j = 1; j < shared; j++) opf_block_append(s, inside, &b.level[j]);
+    opf_block rest = joined(&b, shared);
+    opf_block_append(s, inside, &rest);
+    const opf_expr *guard = NULL;
+    for (int j = 0; j < shared; j++)
+        if (b.guard[j]) guard = guard ? opf_binary(s->pool, OPF_OP_AND, guard, b.guard[j]) : b.guard[j];
+    return guard;
+}
+
+const opf_expr *opf_hoist(opf_scheduler *s, opf_block *block, const opf_range *range, opf_targets *targets) {
+    opf_ranges ranges = {.count = 1, .at = {*range}};
+    body b = prepared(s, &ranges, targets);
+    b.hoist_only = true;
+    for (size_t i = 0; i < targets->list.count; i++) targets->list.data[i].value = named(&b, targets->list.data[i].value, 1);
+    opf_block_append(s, block, &b.level[0]);
+    return b.guard[0];
+}

@@ -1,0 +1,144 @@
+/* Loops with several transcendental functions are cut into loops over a chunk with one function each: one long loop is a
+ * dependency chain that outgrows the processor's window (measured: half the speed).
+ *
+ * Each function but the last goes into a stack array. What is dear and used by several of the loops is kept in an array
+ * too; the rest is computed again. */
+#include "loop/scheduler.h"
+
+enum {
+    MOST_ARRAYS = 20, /* 2 KiB each: 40 KiB of stack */
+    DEAR = 4          /* operations from which keeping beats computing again */
+};
+
+typedef struct phases {
+    opf_scheduler *s;
+    int innermost;
+    bool only_find;                     /* count functions, make no arrays */
+    OPF_VEC(const opf_expr *) functions; /* operands before users */
+    opf_map seen;
+    opf_map arrays;                     /* expression → number of its buffer + 1 */
+    opf_map masks;                      /* expression → set of phases that use it */
+    opf_map visited;                    /* by the walk at hand: expression → what became of it */
+} phases;
+
+static bool is_function(const opf_expr *e) {
+    return (e->kind == OPF_EXPR_UNARY || e->kind == OPF_EXPR_BINARY) && opf_scalar_ops[e->op].transcendental &&
+           (opf_dtype_is_float((opf_dtype)e->dtype));
+}
+
+static void find_functions(phases *p, const opf_expr *e) {
+    if (e->n_args == 0 || opf_map_has(&p->seen, e) || !opf_expr_has_var(e, p->innermost)) return;
+    opf_map_set(&p->seen, e, p);
+    for (int i = 0; i < e->n_args; i++) find_functions(p, e->args[i]);
+    if (is_function(e)) OPF_PUSH(p->s->arena, &p->functions, e);
+}
+
+static phases found_in(opf_scheduler *s, const opf_targets *targets, int innermost) {
+    phases p = {.s = s, .innermost = innermost, .seen = opf_map_new(s->arena), .arrays = opf_map_new(s->arena), .masks = opf_map_new(s->arena)};
+    for (size_t i = 0; i < targets->list.count; i++) find_functions(&p, targets->list.data[i].value);
+    return p;
+}
+
+int opf_phases_count(opf_scheduler *s, const opf_targets *targets, int innermost) {
+    return (int)found_in(s, targets, innermost).functions.count;
+}
+
+/* ---- what several phases use ---- */
+
+static bool has_array(const phases *p, const opf_expr *e) { return opf_map_has(&p->arrays, e); }
+
+/* The function that phase k computes, or whatever the targets still need. */
+static void mark(phases *p, const opf_expr *e, int phase, bool root) {
+    if (e->n_args == 0 || !opf_expr_has_var(e, p->innermost) || (!root && has_array(p, e))) return;
+    uintptr_t mask = (uintptr_t)opf_map_get(&p->masks, e), bit = (uintptr_t)1 << phase;
+    if (mask & bit) return;
+    opf_map_set(&p->masks, e, (void *)(mask | bit));
+    for (int i = 0; i < e->n_args; i++) mark(p, e->args[i], phase, false);
+}
+
+static double price_to_arrays(const phases *p, const opf_expr *e) {
+    if (e->n_args == 0 || has_array(p, e) || e->kind == OPF_EXPR_LOAD) return 0;
+    double price = e->kind == OPF_EXPR_UNARY || e->kind == OPF_EXPR_BINARY ? opf_scalar_ops[e->op].flops : 1;
+    for (int i = 0; i < e->n_args && price < DEAR; i++) price += price_to_arrays(p, e->args[i]);
+    return price;
+}
+
+static int new_array(phases *p, const opf_expr *e, const opf_chunk *chunk, opf_block *block) {
+    opf_scheduler *s = p->s;
+    int buffer = opf_buffer_new(s, OPF_MEMORY_STACK, (opf_dtype)e->dtype, opf_arena_printf(s->arena, "t%d", s->n_temporaries++),
+                                opf_int(s->pool, chunk->size));
+    opf_code_array(s, block, buffer);
+    opf_map_set(&p->arrays, e, (void *)(uintptr_t)(buffer + 1));
+    return buffer;
+}
+
+/* Dear expressions used by phase `phase` and a later one, outermost first: they get arrays, filled in this phase. */
+static void keep_shared(phases *p, const opf_expr *e, int phase, bool root, const opf_chunk *chunk, opf_block *block, opf_targets *targets) {
+    if (e->n_args == 0 || !opf_expr_has_var(e, p->innermost) || (!root && has_array(p, e)) || opf_map_has(&p->visited, e)) return;
+    opf_map_set(&p->visited, e, p);
+    uintptr_t mask = (uintptr_t)opf_map_get(&p->masks, e);
+    bool later = (mask >> phase >> 1) != 0 && (e->dtype != OPF_INT64 || opf_expr_has_load(e));
+    if (!root && later && e->dtype != OPF_BOOL && e->kind != OPF_EXPR_LOAD && price_to_arrays(p, e) >= DEAR && p->arrays.count < MOST_ARRAYS) {
+        int buffer = new_array(p, e, chunk, block);
+        opf_target target = {buffer, opf_variable(p->s, chunk->lane), e};
+        OPF_PUSH(p->s->arena, &targets->list, target);
+        return;
+    }
+    for (int i = 0; i < e->n_args; i++) keep_shared(p, e->args[i], phase, false, chunk, block, targets);
+}
+
+/* ---- replacing ---- */
+
+static const opf_expr *with_arrays(phases *p, const opf_expr *e, const opf_expr *itself, const opf_expr *lane) {
+    uintptr_t buffer = (uintptr_t)opf_map_get(&p->arrays, e);
+    if (buffer && e != itself) return opf_buffer_load(p->s, (int)buffer - 1, lane);
+    if (e->n_args == 0 || !opf_expr_has_var(e, p->innermost)) return e;
+    const opf_expr *known = opf_map_get(&p->visited, e);
+    if (known) return known;
+    const opf_expr *args[OPF_MAX_RANK];
+    bool changed = false;
+    for (int i = 0; i < e->n_args; i++) {
+        args[i] = with_arrays(p, e->args[i], itself, lane);
+        changed |= args[i] != e->args[i];
+    }
+    known = changed ? opf_rebuild(p->s->pool, e, args) : e;
+    opf_map_set(&p->visited, e, (void *)(uintptr_t)known);
+    return known;
+}
+
+static void emit(phases *p, opf_block *block, const opf_chunk *chunk, const opf_targets *targets) {
+    opf_scheduler *s = p->s;
+    opf_targets replaced = {0};
+    for (size_t i = 0; i < targets->list.count; i++) {
+        opf_target target = targets->list.data[i];
+        bool array = (uintptr_t)opf_map_get(&p->arrays, target.value) == (uintptr_t)target.buffer + 1;
+        p->visited = opf_map_new(s->arena);
+        target.value = with_arrays(p, target.value, array ? target.value : NULL, opf_variable(s, chunk->lane));
+        OPF_PUSH(s->arena, &replaced.list, target);
+    }
+    opf_ranges ranges = {.count = 1, .at = {{chunk->lane, opf_int(s->pool, 0), chunk->count}}};
+    opf_body(s, block, &ranges, &replaced);
+}
+
+void opf_phases(opf_scheduler *s, opf_block *block, const opf_chunk *chunk, const opf_targets *targets) {
+    phases p = found_in(s, targets, chunk->lane);
+    int last = (int)p.functions.count - 1; /* stays in the loop of the targets */
+    if (last > MOST_ARRAYS - 4) last = MOST_ARRAYS - 4;
+    if (last < 0) last = 0;
+    const opf_expr **of = OPF_ARRAY(s->arena, const opf_expr *, last + 1);
+    for (int k = 0; k < last; k++) {
+        of[k] = p.functions.data[k];
+        opf_map_set(&p.arrays, of[k], (void *)(uintptr_t)1); /* a boundary for now; its number comes with its phase */
+    }
+    for (int k = 0; k < last; k++) mark(&p, of[k], k, true);
+    for (size_t i = 0; i < targets->list.count; i++) mark(&p, targets->list.data[i].value, last, false);
+    for (int k = 0; k < last; k++) {
+        opf_targets phase = {0};
+        p.visited = opf_map_new(s->arena);
+        keep_shared(&p, of[k], k, true, chunk, block, &phase);
+        opf_target target = {new_array(&p, of[k], chunk, block), opf_variable(s, chunk->lane), of[k]};
+        OPF_PUSH(s->arena, &phase.list, target);
+        emit(&p, block, chunk, &phase);
+    }
+    emit(&p, block, chunk, targets);
+}

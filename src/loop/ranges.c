@@ -1,0 +1,147 @@
+/* Where conditions on loop variables change, and what remains of expressions once they are decided. */
+#include "loop/scheduler.h"
+
+bool opf_break_solve(opf_scheduler *s, const opf_expr *condition, int variable, opf_break *out) {
+    opf_pool *pool = s->pool;
+    bool strict = condition->op == OPF_OP_LT;
+    if (condition->kind != OPF_EXPR_BINARY || (!strict && condition->op != OPF_OP_LE)) return false;
+    if (condition->args[0]->dtype != OPF_INT64 || opf_expr_has_load(condition) || !opf_expr_has_var(condition, variable)) return false;
+    /* coefficient * variable + rest >= 0 */
+    const opf_expr *difference = opf_sub(pool, condition->args[1], condition->args[0]), *coefficient, *rest;
+    if (strict) difference = opf_sub(pool, difference, opf_int(pool, 1));
+    int64_t factor;
+    if (!opf_expr_affine(pool, difference, variable, &coefficient, &rest) || !opf_is_int(coefficient, &factor) || factor == 0) return false;
+    if (factor == INT64_MIN) return false;
+    *out = (opf_break){.condition = condition, .variable = variable, .below = factor < 0};
+    if (factor > 0) out->at = opf_ceildiv(pool, opf_sub(pool, opf_int(pool, 0), rest), opf_int(pool, factor));
+    else out->at = opf_add(pool, opf_floordiv(pool, rest, opf_int(pool, -factor)), opf_int(pool, 1));
+    return true;
+}
+
+typedef struct search { opf_scheduler *s; int variable; const opf_axes *inner; opf_break *out; bool found; } search;
+
+static bool find_break(const opf_expr *e, void *data) {
+    search *f = data;
+    if (e->dtype != OPF_BOOL || !opf_break_solve(f->s, e, f->variable, f->out)) return true;
+    if (opf_depends(f->out->at, f->inner)) return true;
+    f->found = true;
+    return false;
+}
+
+bool opf_break_find(opf_scheduler *s, const opf_slots *slots, int variable, const opf_axes *inner, opf_break *out) {
+    search f = {s, variable, inner, out, false};
+    for (size_t i = 0; i < slots->list.count && !f.found; i++)
+        if (*slots->list.data[i]) opf_expr_visit(s->pool, *slots->list.data[i], find_break, &f);
+    return f.found;
+}
+
+/* ---- deciding ---- */
+
+static const opf_expr *decide(opf_scheduler *s, opf_map *memo, const opf_expr *e, const opf_expr *condition, const opf_expr *value) {
+    if (e == condition) return value;
+    if (e->n_args == 0) return e;
+    const opf_expr *known = opf_map_get(memo, e);
+    if (known) return known;
+    const opf_expr *args[OPF_MAX_RANK];
+    bool changed = false;
+    for (int i = 0; i < e->n_args; i++) {
+        args[i] = decide(s, memo, e->args[i], condition, value);
+        changed |= args[i] != e->args[i];
+    }
+    known = changed ? opf_rebuild(s->pool, e, args) : e;
+    opf_map_set(memo, e, (void *)(uintptr_t)known);
+    return known;
+}
+
+const opf_expr *opf_decide(opf_scheduler *s, const opf_expr *e, const opf_expr *condition, bool holds) {
+    opf_map memo = opf_map_new(s->arena);
+    return decide(s, &memo, e, condition, opf_int_of(s->pool, OPF_BOOL, holds));
+}
+
+/* ---- conditions of a reduction's term ---- */
+
+typedef struct combiner_row { opf_scalar_op op; int neutral; /* 0, 1, or the type's extreme: -2 lowest, 2 highest */ } combiner_row;
+static const combiner_row combiners[OPF_COMBINE_COUNT] = {
+    [OPF_COMBINE_SUM] = {OPF_OP_ADD, 0}, [OPF_COMBINE_PROD] = {OPF_OP_MUL, 1},
+    [OPF_COMBINE_MIN] = {OPF_OP_MIN, 2}, [OPF_COMBINE_MAX] = {OPF_OP_MAX, -2},
+    [OPF_COMBINE_AND] = {OPF_OP_AND, 1}, [OPF_COMBINE_OR] = {OPF_OP_OR, 0},
+    [OPF_COMBINE_ARGMIN] = {OPF_OP_MIN, 2}, [OPF_COMBINE_ARGMAX] = {OPF_OP_MAX, -2},
+    [OPF_COMBINE_ARGMIN_LAST] = {OPF_OP_MIN, 2}, [OPF_COMBINE_ARGMAX_LAST] = {OPF_OP_MAX, -2},
+};
+
+static int64_t extreme(opf_dtype dtype, bool highest) {
+    int bits = opf_dtype_bits(dtype);
+    if (dtype == OPF_BOOL) return highest;
+    if (!opf_dtype_is_signed(dtype)) return !highest ? 0 : bits == 64 ? -1 : (INT64_C(1) << bits) - 1;
+    int64_t high = bits == 64 ? INT64_MAX : (INT64_C(1) << (bits - 1)) - 1;
+    return highest ? high : -high - 1;
+}
+
+const opf_expr *opf_neutral(opf_pool *pool, opf_combiner combiner, opf_dtype dtype) {
+    int neutral = combiners[combiner].neutral;
+    if (neutral == 0 || neutral == 1) return opf_number(pool, dtype, neutral);
+    if (opf_dtype_is_float(dtype)) return opf_real(pool, dtype, neutral > 0 ? __builtin_inf() : -__builtin_inf());
+    return opf_int_of(pool, dtype, extreme(dtype, neutral > 0));
+}
+
+const opf_expr *opf_combine(opf_pool *pool, opf_combiner combiner, const opf_expr *a, const opf_expr *b) {
+    opf_scalar_op op = combiners[combiner].op;
+    if (a->dtype == OPF_BOOL && (op == OPF_OP_MIN || op == OPF_OP_MUL)) op = OPF_OP_AND;
+    if (a->dtype == OPF_BOOL && (op == OPF_OP_MAX || op == OPF_OP_ADD)) op = OPF_OP_OR;
+    return opf_binary(pool, op, a, b);
+}
+
+static bool has_member(const opf_conditions *conditions, const opf_expr *condition) {
+    for (size_t i = 0; i < conditions->list.count; i++)
+        if (conditions->list.data[i] == condition) return true;
+    return false;
+}
+
+static void add_members(opf_scheduler *s, const opf_expr *condition, opf_conditions *out) {
+    if (condition->kind == OPF_EXPR_BINARY && condition->op == OPF_OP_AND) {
+        add_members(s, condition->args[0], out);
+        add_members(s, condition->args[1], out);
+    } else if (!has_member(out, condition)) {
+        OPF_PUSH(s->arena, &out->list, condition);
+    }
+}
+
+static bool is_number(const opf_expr *e, double value) {
+    return e->kind == OPF_EXPR_INT ? (double)e->integer == value : e->kind == OPF_EXPR_FLOAT && e->real == value;
+}
+
+static void find(opf_scheduler *s, const opf_expr *term, const opf_expr *neutral, opf_conditions *out);
+
+static void find_zero(opf_scheduler *s, const opf_expr *e, opf_conditions *out) {
+    if (e->dtype != OPF_BOOL) find(s, e, opf_number(s->pool, (opf_dtype)e->dtype, 0), out);
+}
+
+/* Both summands vanish where a condition that both have fails. */
+static void find_common(opf_scheduler *s, const opf_expr *a, const opf_expr *b, opf_conditions *out) {
+    opf_conditions of_a = {0}, of_b = {0};
+    find_zero(s, a, &of_a);
+    if (of_a.list.count == 0) return;
+    find_zero(s, b, &of_b);
+    for (size_t i = 0; i < of_a.list.count; i++)
+        if (has_member(&of_b, of_a.list.data[i])) add_members(s, of_a.list.data[i], out);
+}
+
+static void find(opf_scheduler *s, const opf_expr *term, const opf_expr *neutral, opf_conditions *out) {
+    bool zero = is_number(neutral, 0);
+    if (term->kind == OPF_EXPR_SELECT && !opf_expr_has_load(term->args[0]) && (term->args[2] == neutral || (zero && is_number(term->args[2], 0)))) {
+        add_members(s, term->args[0], out);
+        find(s, term->args[1], neutral, out);
+        return;
+    }
+    if (!zero) return;
+    bool binary = term->kind == OPF_EXPR_BINARY;
+    if (binary && (term->op == OPF_OP_ADD || term->op == OPF_OP_SUB)) {
+        find_common(s, term->args[0], term->args[1], out);
+    } else if ((binary && term->op == OPF_OP_MUL) || term->kind == OPF_EXPR_CAST || (term->kind == OPF_EXPR_UNARY && term->op == OPF_OP_NEG)) {
+        for (int i = 0; i < term->n_args; i++) find_zero(s, term->args[i], out);
+    }
+}
+
+void opf_find_conditions(opf_scheduler *s, const opf_expr *term, opf_combiner combiner, opf_conditions *out) {
+    if (combiner <= OPF_COMBINE_OR) find(s, term, opf_neutral(s->pool, combiner, (opf_dtype)term->dtype), out);
+}

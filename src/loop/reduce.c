@@ -1,0 +1,318 @@
+/* Reductions of one kept stage, at the place where it stands.
+ *
+ *   rows     the innermost loop runs over a reduce axis that lies in memory: the prelude's fixed-tree functions, on the
+ *            elements themselves or on a chunk of the term
+ *   lanes    the innermost loop runs over a kept axis: accumulators in an array, reduce loops outside
+ *   scalar   anything else: one running value
+ *
+ * Conditions whose failing makes the term neutral (borders) become bounds of the loops. */
+#include "loop/scheduler.h"
+
+/* ---- which axis is the innermost ---- */
+
+enum { SHORT = 8, MODEST = 16 };
+
+static bool is_pair(opf_combiner combiner) { return combiner >= OPF_COMBINE_ARGMIN; }
+
+/* Does the prelude reduce contiguous elements of the type? */
+static bool in_prelude(opf_combiner combiner, opf_dtype dtype) {
+    bool type = dtype == OPF_FLOAT32 || dtype == OPF_FLOAT64 || opf_dtype_is_integer(dtype);
+    return type && combiner >= OPF_COMBINE_SUM && combiner <= OPF_COMBINE_MAX;
+}
+
+typedef struct scoring { opf_scheduler *s; int variable; int score, unit; } scoring;
+
+static bool score_load(const opf_expr *e, void *data) {
+    scoring *score = data;
+    const opf_expr *coefficient, *rest;
+    int64_t stride;
+    if (e->kind != OPF_EXPR_LOAD || e->n_args == 0 || !opf_expr_has_var(e->args[0], score->variable)) return true;
+    if (!opf_expr_affine(score->s->pool, e->args[0], score->variable, &coefficient, &rest)) score->score -= 4;
+    else if (opf_is_int(coefficient, &stride) && stride == 1) score->score += 4, score->unit++;
+    else if (opf_is_int(coefficient, &stride) && (stride == 2 || stride == -1)) score->score -= 1;
+    else score->score -= 3;
+    return true;
+}
+
+static int score_of(opf_scheduler *s, const opf_item *item, int variable, bool kept) {
+    const opf_stage *stage = s->group->stages.list.data[item->stage];
+    scoring score = {s, variable, 0, 0};
+    int64_t extent = opf_dim_nominal(opf_extent(s, variable));
+    opf_expr_visit(s->pool, item->term, score_load, &score);
+    if (kept) score.score += 1;
+    else if (!in_prelude(stage->combiner, stage->accumulator)) score.score -= 3;
+    else if (score.unit == 0) score.score -= 2;
+    if (extent < SHORT) score.score -= 6;
+    else if (extent < MODEST) score.score -= 2;
+    return score.score;
+}
+
+int opf_reduce_vector(opf_scheduler *s, const opf_item *item, const opf_axes *bound) {
+    int best = -1, best_score = 0;
+    const opf_axes *lists[3] = {bound, &item->free, &item->reduce};
+    for (int l = 0; l < 3; l++) {
+        for (int i = lists[l]->count; i-- > 0;) {
+            int score = score_of(s, item, lists[l]->at[i], l < 2);
+            if (best >= 0 && score <= best_score) continue;
+            best = lists[l]->at[i];
+            best_score = score;
+        }
+    }
+    return best;
+}
+
+/* ---- one reduction ---- */
+
+typedef struct reduction {
+    opf_scheduler *s;
+    const opf_item *item;
+    const opf_stage *stage;
+    const opf_chunk *chunk;    /* lanes to compute, NULL: none */
+    opf_conditions conditions;
+    const opf_expr *term, *second;
+} reduction;
+
+static const opf_expr *neutral(const reduction *r) { return opf_neutral(r->s->pool, r->stage->combiner, r->stage->accumulator); }
+
+/* The value that readers see, from the accumulator. */
+static const opf_expr *finished(const reduction *r, const opf_expr *accumulator) {
+    return accumulator->dtype == r->stage->dtype ? accumulator : opf_cast(r->s->pool, r->stage->dtype, accumulator);
+}
+
+/* Narrows the innermost loop, among those from `first` on, that a condition speaks of. */
+static bool bound_by(reduction *r, opf_ranges *ranges, int first, const opf_expr *condition) {
+    opf_pool *pool = r->s->pool;
+    opf_break found;
+    int j = ranges->count - 1;
+    while (j >= 0 && !opf_expr_has_var(condition, ranges->at[j].variable)) j--;
+    if (j < first || !opf_break_solve(r->s, condition, ranges->at[j].variable, &found)) return false;
+    opf_range *range = &ranges->at[j];
+    opf_domain domain = opf_all_variables(r->s);
+    if (found.below && !opf_expr_prove_le(pool, range->to, found.at, domain)) range->to = opf_min(pool, range->to, found.at);
+    if (!found.below && !opf_expr_prove_le(pool, found.at, range->from, domain)) range->from = opf_max(pool, range->from, found.at);
+    return true;
+}
+
+static void apply_conditions(reduction *r, opf_ranges *ranges, int first) {
+    for (size_t i = 0; i < r->conditions.list.count; i++) {
+        const opf_expr *condition = r->conditions.list.data[i];
+        if (bound_by(r, ranges, first, condition)) r->term = opf_decide(r->s, r->term, condition, true);
+    }
+}
+
+/* Bounds that are more than a number or a variable get names in `block` before their loop: done where loops are made. */
+static void add_axes(const reduction *r, opf_ranges *ranges, const opf_axes *axes, int except) {
+    for (int i = 0; i < axes->count; i++)
+        if (axes->at[i] != except) ranges->at[ranges->count++] = (opf_range){axes->at[i], opf_int(r->s->pool, 0), opf_extent(r->s, axes->at[i])};
+}
+
+static opf_range lanes_of(const reduction *r) { return (opf_range){r->chunk->lane, opf_int(r->s->pool, 0), r->chunk->count}; }
+
+static opf_targets one_target(opf_scheduler *s, int buffer, const opf_expr *offset, const opf_expr *value) {
+    opf_targets targets = {0};
+    OPF_PUSH(s->arena, &targets.list, (opf_target){buffer, offset, value});
+    return targets;
+}
+
+/* accumulator = accumulator combined with the term; pairs: the index first, which needs the old extreme. */
+static opf_targets accumulating(const reduction *r, int accumulator, int index, const opf_expr *offset) {
+    opf_scheduler *s = r->s;
+    opf_pool *pool = s->pool;
+    const opf_expr *old = opf_buffer_load(s, accumulator, offset);
+    if (!is_pair(r->stage->combiner)) return one_target(s, accumulator, offset, opf_combine(pool, r->stage->combiner, old, r->term));
+    opf_combiner combiner = r->stage->combiner;
+    bool highest = combiner == OPF_COMBINE_ARGMAX || combiner == OPF_COMBINE_ARGMAX_LAST;
+    bool last = combiner == OPF_COMBINE_ARGMAX_LAST || combiner == OPF_COMBINE_ARGMIN_LAST;
+    const opf_expr *low = highest ? old : r->term, *high = highest ? r->term : old;
+    const opf_expr *better = opf_binary(pool, last ? OPF_OP_LE : OPF_OP_LT, low, high);
+    if (opf_dtype_is_float((opf_dtype)r->term->dtype)) { /* a NaN is the extreme */
+        const opf_expr *is_nan = opf_binary(pool, OPF_OP_NE, r->term, r->term);
+        if (!last) is_nan = opf_binary(pool, OPF_OP_AND, is_nan, opf_binary(pool, OPF_OP_EQ, old, old));
+        better = opf_binary(pool, OPF_OP_OR, better, is_nan);
+    }
+    opf_targets targets = one_target(s, index, offset, opf_select(pool, better, r->second, opf_buffer_load(s, index, offset)));
+    OPF_PUSH(s->arena, &targets.list, (opf_target){accumulator, offset, opf_select(pool, better, r->term, old)});
+    return targets;
+}
+
+/* The index that stands where nothing was reduced: that of the first element. */
+static const opf_expr *first_index(const reduction *r) {
+    const opf_expr *second = r->second;
+    for (int i = 0; i < r->item->reduce.count; i++) second = opf_substitute(r->s, second, r->item->reduce.at[i], opf_int(r->s->pool, 0));
+    return opf_expr_has_load(second) ? opf_int(r->s->pool, 0) : second;
+}
+
+/* ---- lanes ---- */
+
+static void fill(const reduction *r, opf_block *block, int buffer, const opf_expr *value) {
+    opf_targets targets = one_target(r->s, buffer, r->item->offset, value);
+    opf_leaf_over(r->s, block, r->item->free, r->chunk, &targets, false);
+}
+
+/* An array like the item's own, of another type. */
+static int array_like(const reduction *r, opf_block *block, opf_dtype dtype, const char *name) {
+    opf_scheduler *s = r->s;
+    opf_nest_buffer own = *opf_buffer_at(s, r->item->buffer);
+    int buffer = opf_buffer_new(s, own.memory, dtype, name, own.elements);
+    opf_place_array(s, block, buffer);
+    return buffer;
+}
+
+static void reduce_lanes(reduction *r, opf_block *block, int vector) {
+    opf_scheduler *s = r->s;
+    const opf_item *item = r->item;
+    bool pair = is_pair(r->stage->combiner), own = !pair && r->stage->dtype == r->stage->accumulator;
+    int accumulator = own ? item->buffer : array_like(r, block, r->stage->accumulator, pair ? "extreme" : "sum");
+    opf_ranges ranges = {0};
+    bool lanes = r->chunk && vector == r->chunk->lane;
+    add_axes(r, &ranges, &item->free, vector);
+    if (r->chunk && !lanes) ranges.at[ranges.count++] = lanes_of(r);
+    add_axes(r, &ranges, &item->reduce, -1);
+    if (lanes) ranges.at[ranges.count++] = lanes_of(r);
+    else ranges.at[ranges.count++] = (opf_range){vector, opf_int(s->pool, 0), opf_extent(s, vector)};
+    apply_conditions(r, &ranges, 0);
+    fill(r, block, accumulator, neutral(r));
+    if (pair) fill(r, block, item->buffer, first_index(r));
+    opf_targets targets = accumulating(r, accumulator, item->buffer, item->offset);
+    opf_body(s, block, &ranges, &targets);
+    if (!own && !pair) fill(r, block, item->buffer, finished(r, opf_buffer_load(s, accumulator, item->offset)));
+}
+
+/* ---- rows and single values ---- */
+
+/* Offset of a run that starts where the variable is 0; NULL where the load does not walk by single steps. */
+static const opf_expr *unit_stride(const reduction *r, const opf_expr *load, int variable) {
+    const opf_expr *coefficient, *rest;
+    if (load->kind != OPF_EXPR_LOAD || load->n_args == 0) return NULL;
+    if (!opf_expr_affine(r->s->pool, load->args[0], variable, &coefficient, &rest)) return NULL;
+    return opf_is_value(coefficient, 1) ? rest : NULL;
+}
+
+/* The term as runs of elements in memory: one, or two whose products are summed; 0 where it is no such thing. */
+static int runs_of(const reduction *r, int variable, opf_run *runs) {
+    const opf_expr *term = r->term, *offset = unit_stride(r, term, variable);
+    opf_dtype dtype = r->stage->accumulator;
+    if (offset && term->dtype == dtype && dtype != OPF_FLOAT16) {
+        runs[0] = (opf_run){term->index, offset};
+        return 1;
+    }
+    bool product = term->kind == OPF_EXPR_BINARY && term->op == OPF_OP_MUL && dtype == OPF_FLOAT32 && r->stage->combiner == OPF_COMBINE_SUM;
+    if (!product) return 0;
+    for (int i = 0; i < 2; i++) {
+        offset = unit_stride(r, term->args[i], variable);
+        if (!offset) return 0;
+        runs[i] = (opf_run){term->args[i]->index, offset};
+    }
+    return 2;
+}
+
+static void combine_runs(const reduction *r, opf_block *block, int accumulator, bool first, const opf_run *runs, int n, const opf_range *range) {
+    opf_scheduler *s = r->s;
+    opf_code *code = opf_code_add(s, block, OPF_CODE_REDUCE);
+    code->buffer = accumulator;
+    code->first = code->declares = first;
+    code->combiner = r->stage->combiner;
+    code->n_operands = n;
+    for (int i = 0; i < n; i++) code->operands[i] = (opf_run){runs[i].buffer, opf_add(s->pool, runs[i].offset, range->from)};
+    code->to = opf_sub(s->pool, range->to, range->from);
+}
+
+/* The term of a chunk into an array, the array into the accumulator. */
+static void combine_chunks(const reduction *r, opf_block *block, int accumulator, const opf_range *range) {
+    opf_scheduler *s = r->s;
+    opf_chunk chunk = opf_chunk_new(s, range->variable, OPF_CHUNK);
+    int array = opf_buffer_new(s, OPF_MEMORY_STACK, r->stage->accumulator, "term", opf_int(s->pool, chunk.size));
+    opf_code_array(s, block, array);
+    opf_block *body = opf_chunk_loop(s, block, &chunk, range->from, range->to);
+    opf_targets targets = one_target(s, array, opf_variable(s, chunk.lane), opf_simple(s, opf_substitute(s, r->term, range->variable, chunk.value)));
+    opf_range lanes = {chunk.lane, opf_int(s->pool, 0), chunk.count};
+    if (chunk.base < 0) lanes = (opf_range){chunk.lane, range->from, range->to};
+    bool whole = opf_is_value(lanes.from, 0) && lanes.to == chunk.count;
+    if (whole && opf_phases_count(s, &targets, chunk.lane) > 1) {
+        opf_phases(s, body, &chunk, &targets);
+    } else {
+        opf_ranges ranges = {.count = 1, .at = {lanes}};
+        opf_body(s, body, &ranges, &targets);
+    }
+    opf_run run = {array, opf_int(s->pool, 0)};
+    combine_runs(r, body, accumulator, false, &run, 1, &lanes);
+}
+
+static int new_accumulator(const reduction *r, opf_dtype dtype, const char *name) {
+    int buffer = opf_buffer_new(r->s, OPF_MEMORY_REGISTER, dtype, name, NULL);
+    opf_buffer_at(r->s, buffer)->changes = true;
+    return buffer;
+}
+
+/* Loops over the reduce axes but the innermost, with their bounds. */
+static opf_block *open_loops(opf_scheduler *s, opf_block *block, const opf_ranges *ranges, int count) {
+    for (int i = 0; i < count; i++) block = opf_code_loop(s, block, ranges->at[i].variable, ranges->at[i].from, ranges->at[i].to, 1);
+    return block;
+}
+
+static void reduce_rows(reduction *r, opf_block *block, int vector, int accumulator) {
+    opf_scheduler *s = r->s;
+    opf_ranges ranges = {0};
+    add_axes(r, &ranges, &r->item->reduce, vector);
+    ranges.at[ranges.count++] = (opf_range){vector, opf_int(s->pool, 0), opf_extent(s, vector)};
+    apply_conditions(r, &ranges, 0);
+    opf_run runs[2];
+    int n = runs_of(r, vector, runs);
+    const opf_range *innermost = &ranges.at[ranges.count - 1];
+    if (n && ranges.count == 1) {
+        combine_runs(r, block, accumulator, true, runs, n, innermost);
+        return;
+    }
+    opf_code_define(s, block, accumulator, neutral(r));
+    block = open_loops(s, block, &ranges, ranges.count - 1);
+    if (n) combine_runs(r, block, accumulator, false, runs, n, innermost);
+    else combine_chunks(r, block, accumulator, innermost);
+}
+
+static void reduce_scalar(reduction *r, opf_block *block, int accumulator, int index) {
+    opf_scheduler *s = r->s;
+    opf_ranges ranges = {0};
+    add_axes(r, &ranges, &r->item->reduce, -1);
+    apply_conditions(r, &ranges, 0);
+    opf_code_define(s, block, accumulator, neutral(r));
+    if (index >= 0) opf_code_define(s, block, index, first_index(r));
+    opf_targets targets = accumulating(r, accumulator, index, NULL);
+    opf_body(s, block, &ranges, &targets);
+}
+
+static bool by_rows(const reduction *r, int vector) {
+    const opf_stage *stage = r->stage;
+    if (vector < 0 || !in_prelude(stage->combiner, stage->accumulator)) return false;
+    opf_run runs[2];
+    return opf_dtype_is_float(stage->accumulator) || runs_of(r, vector, runs) == 1;
+}
+
+static void reduce_single(reduction *r, opf_block *block, int vector) {
+    opf_scheduler *s = r->s;
+    const opf_item *item = r->item;
+    for (int i = 0; i < item->free.count; i++)
+        block = opf_code_loop(s, block, item->free.at[i], opf_int(s->pool, 0), opf_extent(s, item->free.at[i]), 1);
+    if (r->chunk) block = opf_code_loop(s, block, r->chunk->lane, opf_int(s->pool, 0), r->chunk->count, 1);
+    bool single = opf_buffer_at(s, item->buffer)->memory == OPF_MEMORY_REGISTER, pair = is_pair(r->stage->combiner);
+    bool own = single && !pair && r->stage->dtype == r->stage->accumulator;
+    int accumulator = own ? item->buffer : new_accumulator(r, r->stage->accumulator, pair ? "extreme" : "sum");
+    int index = !pair ? -1 : single ? item->buffer : new_accumulator(r, OPF_INT64, "at");
+    if (own || (pair && single)) opf_buffer_at(s, item->buffer)->changes = true;
+    if (by_rows(r, vector)) reduce_rows(r, block, vector, accumulator);
+    else reduce_scalar(r, block, accumulator, index);
+    if (own || (pair && single)) return;
+    const opf_expr *value = pair ? opf_buffer_load(s, index, NULL) : finished(r, opf_buffer_load(s, accumulator, NULL));
+    if (single) opf_code_define(s, block, item->buffer, value);
+    else opf_code_store(s, block, item->buffer, item->offset, value);
+}
+
+void opf_reduce(opf_scheduler *s, opf_block *block, opf_item *item, const opf_chunk *chunk) {
+    reduction r = {.s = s, .item = item, .stage = s->group->stages.list.data[item->stage], .chunk = chunk, .term = item->term, .second = item->second};
+    opf_axes lanes = {0};
+    if (chunk) opf_axes_add(&lanes, chunk->lane);
+    int vector = opf_reduce_vector(s, item, &lanes);
+    opf_find_conditions(s, item->term, r.stage->combiner, &r.conditions);
+    bool reduced = vector < 0 || opf_axes_has(&item->reduce, vector);
+    if (reduced) reduce_single(&r, block, vector);
+    else reduce_lanes(&r, block, vector);
+}

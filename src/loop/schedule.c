@@ -1,0 +1,84 @@
+/* Group → nest. */
+#include <string.h>
+
+#include "loop/scheduler.h"
+
+static void add_arguments(opf_scheduler *s) {
+    const opf_group *group = s->group;
+    for (size_t i = 0; i < group->stages.inputs.count; i++) {
+        int b = opf_buffer_new(s, OPF_MEMORY_INPUT, group->stages.inputs.data[i]->dtype, opf_arena_printf(s->arena, "p%zu", i), NULL);
+        opf_buffer_at(s, b)->index = (int)i;
+    }
+    for (size_t i = 0; i < group->results.count; i++) {
+        int b = opf_buffer_new(s, OPF_MEMORY_RESULT, group->results.data[i].value->dtype,
+                               opf_arena_printf(s->arena, "p%zu", group->stages.inputs.count + i), NULL);
+        opf_buffer_at(s, b)->index = (int)i;
+    }
+}
+
+static void reset(opf_scheduler *s) {
+    opf_nest *nest = s->nest;
+    nest->buffers.count = nest->variables.count = nest->code.list.count = 0;
+    s->safe = opf_map_new(s->arena);
+    s->n_temporaries = s->boxes = 0;
+    s->scratch_bytes = opf_int(s->pool, 0);
+    s->units = NULL;
+    memset(s->stored, 0, s->group->results.count * sizeof *s->stored);
+    add_arguments(s);
+    opf_expand(s);
+}
+
+static bool same_domain(const opf_stage *a, const opf_stage *b) {
+    if (a->n_axes != b->n_axes) return false;
+    for (int i = 0; i < a->n_axes; i++)
+        if (a->extents[i] != b->extents[i]) return false;
+    return true;
+}
+
+static const opf_stage *result_stage(const opf_scheduler *s, size_t result) {
+    return s->group->stages.list.data[s->group->results.data[result].stage];
+}
+
+/* The result that comes last among those that no root stores yet; -1: none is left. */
+static int last_result(const opf_scheduler *s) {
+    int last = -1;
+    for (size_t k = 0; k < s->group->results.count; k++) {
+        if (s->stored[k]) continue;
+        if (last < 0 || s->group->results.data[k].stage > s->group->results.data[last].stage) last = (int)k;
+    }
+    return last;
+}
+
+/* Results that read others come first: what they read may be stored on the way. */
+static bool emit_roots(opf_scheduler *s) {
+    int *results = OPF_ARRAY(s->arena, int, s->group->results.count + 1), last;
+    while ((last = last_result(s)) >= 0) {
+        int count = 0;
+        for (size_t k = 0; k < s->group->results.count; k++)
+            if (!s->stored[k] && same_domain(result_stage(s, k), result_stage(s, (size_t)last))) results[count++] = (int)k;
+        if (!opf_root_emit(s, count, results)) return false;
+    }
+    return true;
+}
+
+opf_status opf_nest_schedule(opf_nest **out, const opf_group *group, const opf_machine *machine) {
+    opf_module *module = group->results.data[0].value->graph->module;
+    opf_nest *nest = OPF_NEW(module->arena, opf_nest);
+    *nest = (opf_nest){.group = group, .machine = machine, .pool = module->pool, .flops = group->flops, .bytes = group->bytes_after};
+    nest->units = opf_int(module->pool, 1);
+    nest->scratch_bytes = opf_int(module->pool, 0);
+    *out = nest;
+    int n = (int)group->stages.list.count;
+    opf_scheduler s = {.pool = module->pool, .arena = module->arena, .group = group, .nest = nest, .n_inputs = (int)group->stages.inputs.count, .n_stages = n};
+    s.kept = OPF_ARRAY(s.arena, bool, n + 1);
+    s.never_kept = OPF_ARRAY(s.arena, bool, n + 1);
+    s.bodies = OPF_ARRAY(s.arena, const opf_expr *, n + 1);
+    s.seconds = OPF_ARRAY(s.arena, const opf_expr *, n + 1);
+    s.stored = OPF_ARRAY(s.arena, bool, group->results.count + 1);
+    do reset(&s);
+    while (!emit_roots(&s));
+    nest->units = s.units ? s.units : nest->units;
+    nest->scratch_bytes = s.scratch_bytes;
+    nest->schedule = opf_schedule_line(nest);
+    return OPF_OK;
+}

@@ -1,0 +1,106 @@
+/* Variables, buffers and lists of axes of the scheduler. */
+#include "loop/scheduler.h"
+
+/* ---- variables ---- */
+
+int opf_variable_new(opf_scheduler *s, const char *name, opf_dim extent) {
+    OPF_PUSH(s->arena, &s->nest->variables, (opf_nest_variable){name, extent});
+    return (int)s->nest->variables.count - 1;
+}
+
+opf_domain opf_all_variables(opf_scheduler *s) {
+    int count = (int)s->nest->variables.count;
+    const opf_expr **extents = OPF_ARRAY(s->arena, const opf_expr *, count + 1);
+    for (int i = 0; i < count; i++) extents[i] = opf_extent(s, i);
+    return (opf_domain){count, extents};
+}
+
+const opf_expr *opf_simple(opf_scheduler *s, const opf_expr *e) { return opf_expr_simplify(s->pool, e, opf_all_variables(s)); }
+
+const opf_expr *opf_substitute(opf_scheduler *s, const opf_expr *e, int variable, const opf_expr *by) {
+    const opf_expr **list = OPF_ARRAY(s->arena, const opf_expr *, variable + 1);
+    list[variable] = by;
+    return opf_expr_bind(s->pool, e, variable + 1, list);
+}
+
+void opf_substitute_all(opf_scheduler *s, opf_slots *slots, int variable, const opf_expr *by) {
+    opf_domain domain = opf_all_variables(s);
+    for (size_t i = 0; i < slots->list.count; i++) {
+        const opf_expr **slot = slots->list.data[i];
+        if (!*slot || !opf_expr_has_var(*slot, variable)) continue;
+        *slot = opf_expr_simplify(s->pool, opf_substitute(s, *slot, variable, by), domain);
+    }
+}
+
+/* ---- buffers ---- */
+
+int opf_buffer_new(opf_scheduler *s, opf_memory memory, opf_dtype dtype, const char *name, opf_dim elements) {
+    opf_nest_buffer buffer = {.memory = memory, .dtype = dtype, .name = name, .elements = elements};
+    OPF_PUSH(s->arena, &s->nest->buffers, buffer);
+    return (int)s->nest->buffers.count - 1;
+}
+
+int opf_buffer_temporary(opf_scheduler *s, opf_dtype dtype) {
+    return opf_buffer_new(s, OPF_MEMORY_REGISTER, dtype, opf_arena_printf(s->arena, "t%d", s->n_temporaries++), NULL);
+}
+
+const opf_expr *opf_buffer_load(opf_scheduler *s, int buffer, const opf_expr *offset) {
+    return opf_load(s->pool, opf_buffer_at(s, buffer)->dtype, buffer, offset ? 1 : 0, &offset);
+}
+
+/* ---- axes ---- */
+
+int opf_axes_find(const opf_axes *axes, int variable) {
+    for (int i = 0; i < axes->count; i++)
+        if (axes->at[i] == variable) return i;
+    return -1;
+}
+
+bool opf_axes_has(const opf_axes *axes, int variable) { return opf_axes_find(axes, variable) >= 0; }
+
+void opf_axes_add(opf_axes *axes, int variable) {
+    if (axes->count < OPF_MOST_AXES) axes->at[axes->count++] = variable;
+}
+
+void opf_axes_remove(opf_axes *axes, int position) {
+    for (int i = position; i + 1 < axes->count; i++) axes->at[i] = axes->at[i + 1];
+    axes->count--;
+}
+
+bool opf_depends(const opf_expr *e, const opf_axes *axes) {
+    for (int i = 0; i < axes->count; i++)
+        if (opf_expr_has_var(e, axes->at[i])) return true;
+    return false;
+}
+
+int64_t opf_nominal_product(const opf_scheduler *s, const opf_axes *axes) {
+    double product = 1;
+    for (int i = 0; i < axes->count; i++) product *= (double)opf_dim_nominal(opf_extent(s, axes->at[i]));
+    return product > 1e15 ? INT64_C(1000000000000000) : (int64_t)product;
+}
+
+opf_dim opf_extent_product(opf_scheduler *s, const opf_axes *axes, int from, int to) {
+    opf_dim product = opf_int(s->pool, 1);
+    for (int i = from; i < to; i++) product = opf_mul(s->pool, product, opf_extent(s, axes->at[i]));
+    return product;
+}
+
+static bool only_root_symbols(const opf_expr *e, void *data) {
+    const opf_scheduler *s = data;
+    if (e->kind != OPF_EXPR_SYMBOL) return true;
+    for (int i = 0; i < s->root.count; i++) { /* a root of product size zero is never entered */
+        opf_dim extent = opf_extent(s, s->root.at[i]);
+        if (extent == e) return true;
+    }
+    return false;
+}
+
+bool opf_surely_positive(opf_scheduler *s, opf_dim extent) {
+    int64_t value;
+    if (opf_is_int(extent, &value)) return value > 0;
+    opf_domain none = {0, NULL};
+    if (!opf_expr_prove_lt(s->pool, opf_int(s->pool, 0), extent, none)) return false;
+    if (!opf_expr_visit(s->pool, extent, only_root_symbols, s)) return false;
+    s->relies_on_root = true;
+    return true;
+}

@@ -1,0 +1,200 @@
+/* Inside of the scheduler: from a group's stages to a tree of statements. Private to src/loop.
+ *
+ * expand.c   which stages are kept; every other one is inlined
+ * attach.c   where kept stages are computed, and over which variables
+ * linear.c   loads at multi-dimensional indices → offsets; conditions that guard loads
+ * axes.c     axes split by the factors that divisions ask for, and merged where everything walks alike
+ * ranges.c   where a condition on a variable changes
+ * code.c     statements
+ * body.c     the innermost statements: common sub-expressions, invariants hoisted
+ * leaf.c     map nests
+ * phases.c   one transcendental function a loop
+ * reduce.c   reductions
+ * root.c     roots: results, their kept stages, their loops
+ * scheduler.c variables, buffers, axes
+ * schedule.c the whole */
+#ifndef OPF_LOOP_SCHEDULER_H
+#define OPF_LOOP_SCHEDULER_H
+
+#include "loop/nest.h"
+
+enum {
+    OPF_MOST_AXES = 3 * OPF_MAX_RANK,
+    OPF_CHUNK = 512,           /* elements of a chunk: 2 KiB of float32, which the first cache holds several of */
+    OPF_SHARE_BLOCK = 4096,    /* elements of a single loop that a part takes at once */
+    OPF_STACK_ELEMENTS = 4096, /* a larger buffer is scratch */
+    OPF_MOST_BOXES = 512       /* pieces that a domain is cut into */
+};
+
+/* Variables in loop order, outermost first. */
+typedef struct opf_axes { int count, at[OPF_MOST_AXES]; } opf_axes;
+
+/* A loop with bounds. */
+typedef struct opf_range { int variable; const opf_expr *from, *to; } opf_range;
+typedef struct opf_ranges { int count; opf_range at[OPF_MOST_AXES]; } opf_ranges;
+
+/* buffer[offset] = value */
+typedef struct opf_target { int buffer; const opf_expr *offset, *value; } opf_target;
+typedef struct opf_targets { OPF_VEC(opf_target) list; } opf_targets;
+
+/* Places that hold expressions, for what is done to all of them alike. */
+typedef struct opf_slots { OPF_VEC(const opf_expr **) list; } opf_slots;
+
+/* A kept stage under one root. */
+typedef struct opf_item {
+    int stage;
+    int axis[OPF_MAX_RANK];    /* per axis of the stage: the variable that stands for it; -1: extent 1 */
+    opf_axes bound;            /* those of them that are the root's */
+    opf_axes free;             /* the others, in the stage's order */
+    opf_axes reduce;
+    const opf_expr *term, *second;
+    int depth;                 /* root loops outside */
+    bool lane;                 /* computed for a chunk of the root's chunked variable */
+    int buffer;
+    const opf_expr *offset;    /* where the element of the free variables (and the lane) lies; NULL: a register */
+    opf_targets results;       /* results that it is: stored as soon as it is computed */
+} opf_item;
+
+/* A root: results of one domain and what they need. */
+typedef struct opf_root {
+    opf_axes order;            /* its loops, outermost first */
+    opf_targets outputs;
+    opf_item **items;          /* by stage; NULL where not needed */
+} opf_root;
+
+typedef struct opf_scheduler {
+    opf_pool *pool;
+    opf_arena *arena;
+    const opf_group *group;
+    opf_nest *nest;
+    int n_inputs, n_stages;
+    bool *kept, *never_kept;
+    bool *stored;              /* by result: some root computes it */
+    const opf_expr **bodies, **seconds; /* by stage: with inlined stages substituted, over the stage's variables */
+    opf_map safe;              /* loads (offset form) that are in range at every point */
+    int n_temporaries;
+    int boxes;
+    opf_axes root;             /* of the root that is being emitted: its extents are taken to be at least 1 … */
+    bool relies_on_root;       /* … and something depends on that */
+    opf_dim scratch_bytes;
+    opf_dim units;
+    opf_text schedule;
+} opf_scheduler;
+
+/* ---- variables and buffers ---- */
+int opf_variable_new(opf_scheduler *s, const char *name, opf_dim extent);
+static inline const opf_expr *opf_variable(opf_scheduler *s, int variable) { return opf_var(s->pool, variable); }
+static inline opf_dim opf_extent(const opf_scheduler *s, int variable) { return s->nest->variables.data[variable].extent; }
+opf_domain opf_all_variables(opf_scheduler *s);
+const opf_expr *opf_simple(opf_scheduler *s, const opf_expr *e); /* simplified over all variables */
+const opf_expr *opf_substitute(opf_scheduler *s, const opf_expr *e, int variable, const opf_expr *by);
+void opf_substitute_all(opf_scheduler *s, opf_slots *slots, int variable, const opf_expr *by);
+int opf_buffer_new(opf_scheduler *s, opf_memory memory, opf_dtype dtype, const char *name, opf_dim elements);
+int opf_buffer_temporary(opf_scheduler *s, opf_dtype dtype);      /* a register that is assigned once */
+const opf_expr *opf_buffer_load(opf_scheduler *s, int buffer, const opf_expr *offset);
+static inline opf_nest_buffer *opf_buffer_at(const opf_scheduler *s, int buffer) { return &s->nest->buffers.data[buffer]; }
+bool opf_axes_has(const opf_axes *axes, int variable);
+int opf_axes_find(const opf_axes *axes, int variable);            /* -1 where absent */
+void opf_axes_add(opf_axes *axes, int variable);
+void opf_axes_remove(opf_axes *axes, int position);
+bool opf_depends(const opf_expr *e, const opf_axes *axes);        /* does any of the variables occur? */
+int64_t opf_nominal_product(const opf_scheduler *s, const opf_axes *axes);
+opf_dim opf_extent_product(opf_scheduler *s, const opf_axes *axes, int from, int to);
+/* Extent at least 1 whenever the root's domain is not empty? Notes that this was relied on. */
+bool opf_surely_positive(opf_scheduler *s, opf_dim extent);
+
+/* ---- expand.c ---- */
+void opf_expand(opf_scheduler *s);
+const opf_expr *opf_rebuild(opf_pool *pool, const opf_expr *e, const opf_expr *const *args);
+double opf_expr_price(const opf_scheduler *s, const opf_expr *e);  /* operations, distinct ones once */
+
+/* ---- linear.c ---- */
+/* `items`: where loads of kept stages find their buffers, by stage; NULL where there are none. */
+const opf_expr *opf_linear(opf_scheduler *s, opf_item *const *items, const opf_expr *e);
+const opf_expr *opf_row_major(opf_scheduler *s, int rank, const opf_dim *extents, const opf_expr *const *indices);
+
+/* ---- axes.c ---- */
+void opf_axes_simplify(opf_scheduler *s, opf_axes *axes, opf_slots *slots);  /* drops unit axes, splits, merges */
+void opf_axes_drop_units(opf_scheduler *s, opf_axes *axes, opf_slots *slots);
+/* Splits one axis by a factor that a division asks for; false where there is none. */
+bool opf_axes_split(opf_scheduler *s, opf_axes *axes, opf_slots *slots);
+void opf_axes_merge(opf_scheduler *s, opf_axes *axes, opf_slots *slots);
+
+/* ---- ranges.c ---- */
+/* A comparison of integers in one variable: holds exactly where variable < at (below) or variable >= at. */
+typedef struct opf_break { const opf_expr *condition; int variable; const opf_expr *at; bool below; } opf_break;
+/* Solves `condition` for `variable`; false where it is no such comparison. */
+bool opf_break_solve(opf_scheduler *s, const opf_expr *condition, int variable, opf_break *out);
+/* The first condition in `slots` that changes along `axes`, at a place that depends on no variable of `inner`. */
+bool opf_break_find(opf_scheduler *s, const opf_slots *slots, int variable, const opf_axes *inner, opf_break *out);
+const opf_expr *opf_decide(opf_scheduler *s, const opf_expr *e, const opf_expr *condition, bool holds);
+/* Conditions without which a reduction's term is neutral: padding contributes nothing to a sum of products, whatever the
+ * other factor is. */
+typedef struct opf_conditions { OPF_VEC(const opf_expr *) list; } opf_conditions;
+void opf_find_conditions(opf_scheduler *s, const opf_expr *term, opf_combiner combiner, opf_conditions *out);
+const opf_expr *opf_neutral(opf_pool *pool, opf_combiner combiner, opf_dtype dtype);
+const opf_expr *opf_combine(opf_pool *pool, opf_combiner combiner, const opf_expr *a, const opf_expr *b);
+
+/* ---- code.c ---- */
+opf_code *opf_code_add(opf_scheduler *s, opf_block *block, opf_code_kind kind);
+void opf_code_note(opf_scheduler *s, opf_block *block, const char *text);
+opf_block *opf_code_loop(opf_scheduler *s, opf_block *block, int variable, const opf_expr *from, const opf_expr *to, int64_t step);
+void opf_code_index(opf_scheduler *s, opf_block *block, int variable, const opf_expr *value);
+void opf_code_store(opf_scheduler *s, opf_block *block, int buffer, const opf_expr *offset, const opf_expr *value);
+void opf_code_define(opf_scheduler *s, opf_block *block, int buffer, const opf_expr *value); /* a register's first store */
+void opf_code_array(opf_scheduler *s, opf_block *block, int buffer);
+/* Gives an array its place: stack where it is small and of known size, else scratch. */
+void opf_place_array(opf_scheduler *s, opf_block *block, int buffer);
+opf_block *opf_code_if(opf_scheduler *s, opf_block *block, const opf_expr *condition);
+void opf_block_append(opf_scheduler *s, opf_block *block, const opf_block *more);
+/* Loops over `axes` shared by the parts, each of their variables defined inside. Notes the units. */
+opf_block *opf_code_share(opf_scheduler *s, opf_block *block, const opf_axes *axes, int count);
+/* `variable` over the part's share, cut at multiples of `step`. */
+opf_block *opf_code_share_blocks(opf_scheduler *s, opf_block *block, int variable, int64_t step);
+opf_ranges opf_whole_ranges(opf_scheduler *s, const opf_axes *axes);
+
+/* A variable taken in chunks: variable = base + lane, lane over 0 … count-1. */
+typedef struct opf_chunk { int base, lane; const opf_expr *count, *value; int64_t size; } opf_chunk;
+opf_chunk opf_chunk_new(opf_scheduler *s, int variable, int64_t size);
+/* The loop over chunks (none where one chunk is all) from `from` to `to`, the variable's bounds. */
+opf_block *opf_chunk_loop(opf_scheduler *s, opf_block *block, opf_chunk *chunk, const opf_expr *from, const opf_expr *to);
+
+/* ---- body.c ---- */
+/* Loops over `ranges` in `block`, then the targets' stores; what does not change in a loop stands before it. */
+void opf_body(opf_scheduler *s, opf_block *block, const opf_ranges *ranges, const opf_targets *targets);
+/* The same where the first `shared` loops stand already, `inside` within them; what stands before them goes to `before`.
+ * Returns the condition under which `before` may be computed, NULL for none. */
+const opf_expr *opf_body_in(opf_scheduler *s, opf_block *before, opf_block *inside, int shared, const opf_ranges *ranges,
+                            const opf_targets *targets);
+/* Names in `block` what does not change in the loop of `range`; returns the condition under which that may be computed. */
+const opf_expr *opf_hoist(opf_scheduler *s, opf_block *block, const opf_range *range, opf_targets *targets);
+
+/* ---- leaf.c, phases.c ---- */
+/* A map nest over all of `axes`; `parallel`: shared by the parts. */
+void opf_leaf(opf_scheduler *s, opf_block *block, opf_axes axes, opf_targets *targets, bool parallel);
+/* The same, innermost over the lanes of `chunk` where not NULL (then not parallel). `targets` is changed. */
+void opf_leaf_over(opf_scheduler *s, opf_block *block, opf_axes axes, const opf_chunk *chunk, opf_targets *targets, bool parallel);
+/* Transcendental functions that change with the innermost loop. */
+int opf_phases_count(opf_scheduler *s, const opf_targets *targets, int innermost);
+/* Stores the targets for the lanes of a chunk, one function a loop. */
+void opf_phases(opf_scheduler *s, opf_block *block, const opf_chunk *chunk, const opf_targets *targets);
+
+/* ---- reduce.c ---- */
+/* The variable that its innermost loop should run over, among the item's own and `bound` ones of the root; -1: it has none. */
+int opf_reduce_vector(opf_scheduler *s, const opf_item *item, const opf_axes *bound);
+/* Computes the item in `block`, for the lanes of `chunk` where not NULL. */
+void opf_reduce(opf_scheduler *s, opf_block *block, opf_item *item, const opf_chunk *chunk);
+
+/* ---- attach.c ---- */
+/* Finds the root's items: bound and free axes, depths, the order of the loops. False where a kept map turned out not to be
+ * worth it (noted in never_kept): everything is to be done again. */
+bool opf_attach(opf_scheduler *s, opf_root *root);
+
+/* ---- root.c ---- */
+/* The nest of results of one domain (positions in the group's results). False as opf_attach. */
+bool opf_root_emit(opf_scheduler *s, int n_results, const int *results);
+
+/* ---- print.c ---- */
+const char *opf_schedule_line(const opf_nest *nest);
+
+#endif
