@@ -53,6 +53,7 @@ static void grow(opf_interner *interner) {
 }
 
 const char *opf_intern_n(opf_interner *interner, const char *text, size_t length) {
+    if (length == 0) text = ""; /* NULL will do */
     uint64_t hash = opf_hash_bytes(text, length).low;
     entry *e = find(interner->entries, interner->capacity, hash, text, length);
     if (e->text) return e->text;

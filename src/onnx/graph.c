@@ -101,6 +101,7 @@ static void declare_outputs(opf_reader *reader, opf_scope *scope, const opf_sche
     for (int k = 0; k < node->n_outputs; k++) {
         opf_span span = message->output.data[k];
         const char *name = span.size ? opf_reader_name(reader, span, "name of an output") : NULL;
+        reader->what = opf_arena_printf(reader->scratch, "output %d", k);
         opf_value *value = name ? define(reader, scope, name) : NULL;
         if (value) opf_node_set_output(node, k, value);
     }
@@ -160,6 +161,7 @@ static void promise_results(opf_reader *reader, opf_scope *caller, opf_scope *bo
     for (size_t k = 0; k < call->function->message->output.count; k++) {
         const char *formal = opf_reader_name(reader, call->function->message->output.data[k], "name of an output");
         opf_span span = k < call->node->output.count ? call->node->output.data[k] : (opf_span){NULL, 0};
+        reader->what = opf_arena_printf(reader->scratch, "output %zu", k);
         const char *actual = formal && span.size ? opf_reader_name(reader, span, "name of an output") : NULL;
         opf_value *value = actual ? define(reader, caller, actual) : NULL;
         if (!value) continue;
@@ -215,7 +217,7 @@ static const char *node_name(opf_reader *reader, const opf_scope *scope, const o
 static void declare_one(opf_reader *reader, opf_scope *scope, const opf_schema_Node *message, int index, int place_index, tasks *later) {
     opf_span op_span = opf_spans_last(&message->op_type);
     reader->place = (opf_place){.file = reader->module->path, .index = place_index};
-    reader->what = "the node";
+    reader->what = "output 0";
     const char *op = opf_reader_name(reader, op_span, "operator of a node"), *domain = domain_name(reader, opf_spans_last(&message->domain));
     if (!op || !domain) return;
     if (!*op) {

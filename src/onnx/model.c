@@ -104,8 +104,9 @@ static void find_folders(opf_reader *reader, const char *path) {
 /* Takes the module, and gives it back only where all went well. */
 static opf_status read_into(opf_module **out, opf_module *module, opf_span file, const char *path) {
     opf_reader reader = {.module = module, .arena = module->arena, .scratch = opf_arena_new(), .diags = module->diags, .file = file};
-    /* Generous for every honest model: what is decoded is at most a few times what the file holds. */
-    reader.allowance = (int64_t)(512 * 1024 * 1024) + (file.size < INT64_MAX / 128 ? (int64_t)file.size * 64 : INT64_MAX / 2);
+    /* Generous for every honest model: what is decoded is at most a few times what the file holds, and functions of a
+     * small file make some ten thousand nodes. */
+    reader.allowance = (int64_t)(96 * 1024 * 1024) + (file.size < INT64_MAX / 128 ? (int64_t)file.size * 64 : INT64_MAX / 2);
     reader.place = (opf_place){.file = module->path, .index = -1};
     reader.what = "the model";
     if (path) find_folders(&reader, path);

@@ -29,8 +29,9 @@ bool opf_reader_spend(opf_reader *reader, size_t bytes) {
     bool had = reader->allowance >= 0;
     reader->allowance = bytes > INT64_MAX / 4 ? -1 : reader->allowance - (int64_t)bytes;
     if (reader->allowance >= 0) return true;
-    if (had) opf_reader_error(reader, OPF_ERROR_UNSUPPORTED, "size", "the model expands to far more than its file holds (functions called by functions, or sparse tensors)");
-    return false;
+    if (!had) return false;
+    reader->place = (opf_place){.file = reader->place.file, .index = -1}; /* no one node is to blame */
+    return opf_reader_error(reader, OPF_ERROR_UNSUPPORTED, "size", "the model expands to far more than its file holds (functions called by functions, or sparse tensors)");
 }
 
 void *opf_reader_decode(opf_reader *reader, const pb_msgdesc_t *type, size_t size, opf_span bytes, const char *what) {

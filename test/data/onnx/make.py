@@ -147,6 +147,11 @@ def constants():
     save(model(graph(nodes, outputs=("y", vi("value", T.INT32, (1, 2))), init=[])), "constants")
 
 
+def sequence():
+    with open(os.path.join(HERE, "sequence.pb"), "wb") as f:
+        f.write(nh.from_list([np.zeros(2, np.float32), np.ones(3, np.float32)], "s").SerializeToString())
+
+
 def attributes():
     body = graph([h.make_node("Identity", ["x"], ["inner"])], inputs=(), outputs=("inner",))
     n = h.make_node("Everything", ["x"], ["y"], domain="test", f=1.5, i=-3, s=b"s\0t", floats=[1.0, 2.0], ints=[-1, 2**50], strings=[b"", b"abc"], g=body)
@@ -317,5 +322,5 @@ def bad():
 
 
 if __name__ == "__main__":
-    for make in (storage, external, constants, attributes, sparse_initializers, ir3, names, unsorted, types, loop, functions, bad):
+    for make in (storage, external, sequence, constants, attributes, sparse_initializers, ir3, names, unsorted, types, loop, functions, bad):
         make()
