@@ -124,19 +124,23 @@ static opf_status build_gather_nd(opf_call *call) {
     return gathered(call, result, extents, indices);
 }
 
-/* ai.onnx.ml: columns of the last axis; a vector counts as one row. */
+/* ai.onnx.ml: columns of the last axis, named by all elements of the indices in order; a vector counts as one row. */
 static opf_status build_array_feature_extractor(opf_call *call) {
     int rank = opf_call_rank(call, 0);
     if (!opf_call_check_rank(call, 0, 1, OPF_MAX_RANK, "the input") || !opf_call_check_integer(call, 1, "the indices")) return OPF_ERROR_INPUT;
-    opf_dim count = opf_value_elements(opf_call_input(call, 1)), extents[OPF_MAX_RANK];
+    opf_dim extents[OPF_MAX_RANK], stride = opf_call_int(call, 1);
     int result = rank == 1 ? 2 : rank, own = opf_call_rank(call, 1);
-    const opf_expr *indices[OPF_MAX_RANK], *at[OPF_MAX_RANK];
+    const opf_expr *indices[OPF_MAX_RANK], *at[OPF_MAX_RANK], *column = opf_call_var(call, result - 1);
     if (rank == 1) extents[0] = opf_call_int(call, 1);
     else opf_call_dims(call, 0, extents);
-    extents[result - 1] = count;
+    extents[result - 1] = opf_value_elements(opf_call_input(call, 1));
     opf_call_vars(call, 0, rank, indices);
-    for (int k = 0; k < own; k++) at[k] = k == own - 1 ? opf_call_var(call, result - 1) : opf_call_int(call, 0);
-    for (int k = 0; k < own - 1; k++) opf_call_same(call, opf_call_dim(call, 1, k), opf_call_int(call, 1), "the indices are one row");
+    for (int k = own - 1; k >= 0; k--) {
+        opf_dim extent = opf_call_dim(call, 1, k);
+        at[k] = opf_floormod(call->pool, opf_floordiv(call->pool, column, stride), extent);
+        at[k] = opf_expr_simplify(call->pool, at[k], (opf_domain){result, extents});
+        stride = opf_mul(call->pool, stride, extent);
+    }
     indices[rank - 1] = position(call, 1, at, opf_call_dim(call, 0, rank - 1), 0, 1);
     return gathered(call, result, extents, indices);
 }

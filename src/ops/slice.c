@@ -50,16 +50,17 @@ static slice_axis forward(opf_call *call, opf_dim extent, const opf_expr *start,
     return out;
 }
 
+/* ONNX clamps the start of a backward slice to the first element, where numpy takes nothing. */
 static slice_axis backward(opf_call *call, opf_dim extent, const opf_expr *start, const opf_expr *end, int64_t step) {
     opf_pool *pool = call->pool;
-    const opf_expr *before = opf_call_int(call, -1);
+    const opf_expr *zero = opf_call_int(call, 0), *before = opf_call_int(call, -1);
     opf_dim top = opf_sub(pool, extent, opf_call_int(call, 1)), last;
-    slice_axis out;
-    if (is_far(start, true)) out.first = top;
-    else out.first = is_far(start, false) ? before : opf_call_at_most_dim(call, from_start(call, start, extent), top, short_axis);
+    slice_axis out = {.first = top};
+    if (is_far(start, false)) start = zero;
+    if (!is_far(start, true)) out.first = opf_call_at_most_dim(call, opf_call_at_least(call, from_start(call, start, extent), zero, short_axis), top, short_axis);
     if (is_far(end, false)) last = before;
     else last = is_far(end, true) ? extent : opf_call_at_least(call, from_start(call, end, extent), before, short_axis);
-    opf_dim span = opf_call_at_least(call, opf_sub(pool, out.first, last), opf_call_int(call, 0), short_axis);
+    opf_dim span = opf_call_at_least(call, opf_sub(pool, out.first, last), zero, short_axis);
     out.length = opf_ceildiv(pool, span, opf_call_int(call, -step));
     return out;
 }
