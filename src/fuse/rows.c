@@ -3,16 +3,16 @@
  * A nest walks the domain of its results. Every other stage is either computed where it is read, or kept: computed once
  * for each position of the first loops, its remaining axes whole in the part's scratch. Reductions are kept, and so are
  * maps that are dear and read more often than they have elements. For each stage this file finds which of its axes are
- * loops of the nest: it follows the loads from the results backwards. A kept stage needs its axes to be the first loops in
- * order, then free axes that are short; and enough positions of those loops to keep all threads at work. */
+ * loops of the nest: it follows the loads from the results backwards. A kept stage needs free axes that are short, and
+ * enough positions of the loops that bind its other axes to keep all threads at work. */
 #include "fuse/rows.h"
 
 enum {
     DEAR = 12,              /* operations an element from which a map is not computed twice; one exp is twice that */
     LONGEST_ROW = 256 << 10,/* bytes: what a core's own cache holds beside other things */
-    LONGEST_WHOLE = 16 << 10,/* the same for what no loop binds: every part computes it */
     FEW_ROWS = 8,           /* rows that do not occupy the threads of a machine … */
-    MUCH_WORK = 1 << 18     /* … where a row has so many operations */
+    MUCH_WORK = 1 << 17,    /* … where a nest has so many operations */
+    SMALL_SHARE = 16        /* what is this small a share of the nest may be computed by every part */
 };
 static const double REPEATED = 1.5; /* evaluations an element from which a dear map is kept */
 
@@ -225,29 +225,91 @@ static bool same_domain(const opf_stage *a, const opf_stage *b)
     }
 }
 
-static opf_row_verdict judge_kept(const opf_row_stage *stage)
+/* Loops of the nest, those to which most kept stages are bound outermost, as the scheduler orders them. */
+typedef struct opf_loop_order {
+    int count;
+    int at[OPF_MAX_RANK]; /* positions among the results' axes of more than one element */
+} opf_loop_order;
+
+static bool is_bound(const opf_row_stage *stage, int loop)
+{
+    for (int k = 0; k < stage->stage->n_axes; k++)
+        if (stage->where[k] == loop)
+            return true;
+    return false;
+}
+
+static int bound_stages(const opf_rows *rows, int loop)
+{
+    int count = 0;
+    for (int s = 0; s < rows->n_stages; s++)
+        count += rows->stages[s].kept && is_bound(&rows->stages[s], loop);
+    return count;
+}
+
+static opf_loop_order order_loops(const opf_rows *rows, const opf_stage *domain)
+{
+    opf_loop_order order = {0};
+    for (int k = 0; k < domain->n_axes; k++) {
+        if (is_unit(domain, k))
+            continue;
+        int at = order.count++, loop = at, weight = bound_stages(rows, loop);
+        for (; at > 0 && bound_stages(rows, order.at[at - 1]) < weight; at--)
+            order.at[at] = order.at[at - 1];
+        order.at[at] = loop;
+    }
+    return order;
+}
+
+/* Is the loop among the first `depth` of the order? */
+static bool stands_outside(const opf_loop_order *order, int depth, int loop)
+{
+    for (int k = 0; k < depth; k++)
+        if (order->at[k] == loop)
+            return true;
+    return false;
+}
+
+/* Operations of one computation of the stage's free axes, and of the nest. */
+static double work_of(const opf_row_stage *stage, double points)
 {
     const opf_stage *s = stage->stage;
-    int bound = 0;
-    bool free_before = false, in_order = true;
+    return points * nominal_points(s, s->n_axes, s->n_axes + s->n_reduce) * (stage->price + 1);
+}
+
+static double total_work(const opf_rows *rows)
+{
+    double total = 0;
+    for (int s = 0; s < rows->n_stages; s++)
+        if (rows->stages[s].kept || rows->stages[s].is_result)
+            total += work_of(&rows->stages[s], rows->stages[s].elements);
+    return total;
+}
+
+/* A kept stage stands as deep as all loops outside are bound to it; its other axes are free. */
+static opf_row_verdict judge_kept(const opf_row_stage *stage, const opf_loop_order *order, double total)
+{
+    const opf_stage *s = stage->stage;
+    int depth = 0;
+    while (depth < order->count && is_bound(stage, order->at[depth]))
+        depth++;
+    bool any_free = false;
     double free_points = 1, positions = 1;
     for (int k = 0; k < s->n_axes; k++) {
         if (stage->where[k] == AXIS_UNIT)
             continue;
-        bool is_loop = stage->where[k] == bound && !free_before;
-        in_order = in_order && (is_loop || stage->where[k] == AXIS_FREE);
-        free_before = free_before || !is_loop;
-        bound += is_loop;
-        *(is_loop ? &positions : &free_points) *= (double)opf_dim_nominal(s->extents[k]);
+        bool bound = stands_outside(order, depth, stage->where[k]);
+        any_free = any_free || !bound;
+        *(bound ? &positions : &free_points) *= (double)opf_dim_nominal(s->extents[k]);
     }
-    double reduced = nominal_points(s, s->n_axes, s->n_axes + s->n_reduce);
-    double bytes = free_points * opf_dtype_bits(s->dtype) / 8, work = free_points * reduced * (stage->price + 1);
-    if (!in_order || (stage->is_result && free_before))
-        return refuse(OPF_RULE_NOT_ROWS, stage, 0);
-    if (bytes > (bound > 0 ? LONGEST_ROW : LONGEST_WHOLE) && free_points > 1)
+    if (stage->is_result)
+        return any_free ? refuse(OPF_RULE_NOT_ROWS, stage, 0) : (opf_row_verdict){.fits = true};
+    double bytes = free_points * opf_dtype_bits(s->dtype) / 8;
+    if (bytes > LONGEST_ROW)
         return refuse(OPF_RULE_LONG_ROW, stage, (int64_t)bytes);
-    if (positions < FEW_ROWS && work > MUCH_WORK && !stage->is_result)
-        return refuse(OPF_RULE_FEW_ROWS, stage, 0);
+    bool shared_out = depth == 0 && work_of(stage, free_points) * SMALL_SHARE <= total;
+    if (positions < FEW_ROWS && total > MUCH_WORK && !shared_out)
+        return refuse(any_free && depth == 0 ? OPF_RULE_NOT_ROWS : OPF_RULE_FEW_ROWS, stage, 0);
     return (opf_row_verdict){.fits = true};
 }
 
@@ -269,8 +331,10 @@ opf_row_verdict opf_rows_fit(const opf_group *group, opf_pool *pool, opf_arena *
     }
     price_stages(&rows);
     follow_loads(&rows);
+    opf_loop_order order = order_loops(&rows, first->stage);
+    double total = total_work(&rows);
     for (int s = 0; s < n; s++) {
-        opf_row_verdict verdict = rows.stages[s].kept ? judge_kept(&rows.stages[s]) : (opf_row_verdict){.fits = true};
+        opf_row_verdict verdict = rows.stages[s].kept ? judge_kept(&rows.stages[s], &order, total) : (opf_row_verdict){.fits = true};
         if (!verdict.fits)
             return verdict;
     }

@@ -1,29 +1,10 @@
 /* TVM's groups on the cases of test/data/grouping: with the kinds that a case gives (the algorithm alone) and with the
  * operators' own. Every case also holds what must be true of any fusion: order, one group a node, one verdict a use. */
+#include "fusion.h"
+
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-#include <jansson.h>
-
-#include "fuse/fuse.h"
-#include "onnx/onnx.h"
-#include "pass/pass.h"
 
 static const char folder[] = OPF_TEST_DATA "/grouping";
-
-static void print_diags(const opf_diags *diags)
-{
-    opf_text text = {0};
-    for (size_t i = 0; i < opf_diags_count(diags); i++)
-        opf_diag_print(opf_diags_at(diags, i), &text);
-    fputs(opf_text_string(&text), stderr);
-    opf_text_free(&text);
-}
 
 static int kind_of(void *data, const char *node)
 {
@@ -65,113 +46,12 @@ static void check_groups(const char *name, const opf_fusion *fusion, const json_
     }
 }
 
-/* ---- what holds of any fusion ---- */
-
-static int group_of[4096];
-
-static void check_order(const opf_fusion *fusion)
-{
-    size_t nodes = 0;
-    for (size_t g = 0; g < fusion->groups.count; g++) {
-        const opf_group *group = fusion->groups.data[g];
-        assert_int_equal(group->id, g);
-        for (size_t i = 0; i < group->nodes.count; i++, nodes++)
-            group_of[group->nodes.data[i]->id] = (int)g;
-    }
-    assert_int_equal(nodes, fusion->graph->nodes.count);
-    for (size_t g = 0; g < fusion->groups.count; g++) {
-        const opf_group *group = fusion->groups.data[g];
-        assert_true(group->step == OPF_STEP_FOLDED || group->results.count > 0);
-        for (size_t i = 0; i < group->stages.inputs.count; i++) {
-            const opf_node *producer = group->stages.inputs.data[i]->producer;
-            assert_true(!producer || group_of[producer->id] < (int)g);
-        }
-        assert_true(group->bytes_after <= group->bytes_before);
-    }
-}
-
-static void check_edges(const opf_fusion *fusion)
-{
-    size_t uses = 0;
-    for (size_t i = 0; i < fusion->graph->nodes.count; i++) {
-        const opf_node *node = fusion->graph->nodes.data[i];
-        for (int k = 0; k < node->n_inputs; k++) {
-            bool again = false;
-            for (int j = 0; j < k; j++)
-                again = again || node->inputs[j] == node->inputs[k];
-            uses += !again && node->inputs[k] && node->inputs[k]->producer;
-        }
-    }
-    assert_int_equal(fusion->edges.count, uses);
-    for (size_t e = 0; e < fusion->edges.count; e++) {
-        const opf_edge *edge = &fusion->edges.data[e];
-        bool together = group_of[edge->from->id] == group_of[edge->to->id];
-        assert_true(edge->verdict != OPF_FUSED || together);
-        assert_true(edge->verdict != OPF_REFUSED || !together);
-        assert_non_null(edge->rule);
-        assert_true(strlen(edge->reason) > 10);
-        assert_null(strchr(edge->reason, '{'));
-        assert_null(strchr(edge->reason, '?'));
-        for (size_t f = 0; f < e; f++)
-            assert_false(fusion->edges.data[f].to == edge->to && fusion->edges.data[f].value == edge->value);
-    }
-}
-
-static void check_json(const opf_fusion *fusion)
-{
-    opf_text text = {0};
-    assert_int_equal(opf_explain_json(fusion, &text), OPF_OK);
-    json_t *report = json_loads(opf_text_string(&text), 0, NULL);
-    assert_non_null(report);
-    assert_int_equal(json_integer_value(json_object_get(report, "schema")), 1);
-    assert_int_equal(json_array_size(json_object_get(report, "groups")), fusion->groups.count);
-    assert_int_equal(json_array_size(json_object_get(report, "edges")), fusion->edges.count);
-    size_t g;
-    json_t *group;
-    int kernels = 0;
-    json_array_foreach(json_object_get(report, "groups"), g, group)
-        kernels += strcmp(json_string_value(json_object_get(group, "step")), "kernel") == 0;
-    assert_int_equal(json_integer_value(json_object_get(report, "kernels")), kernels);
-    json_decref(report);
-    opf_text_free(&text);
-}
-
 /* ---- the cases ---- */
-
-static opf_module *load(const char *file, opf_diags *diags)
-{
-    opf_text path = {0};
-    opf_text_printf(&path, "%s/%s", folder, file);
-    opf_module *module = NULL;
-    opf_status status = opf_onnx_read(&module, opf_text_string(&path), diags);
-    if (status == OPF_OK)
-        status = opf_graph_type(module, NULL, 0);
-    if (status == OPF_OK)
-        status = opf_passes_run(module, OPF_POLICY_TVM);
-    if (status != OPF_OK)
-        print_diags(diags);
-    assert_int_equal(status, OPF_OK);
-    opf_text_free(&path);
-    return module;
-}
-
-static opf_fusion *fuse(opf_module *module, const opf_fuse_options *options, const opf_diags *diags)
-{
-    opf_fusion *fusion = NULL;
-    opf_status status = opf_fuse(&fusion, module->graph, options);
-    if (status != OPF_OK)
-        print_diags(diags);
-    assert_int_equal(status, OPF_OK);
-    check_order(fusion);
-    check_edges(fusion);
-    check_json(fusion);
-    return fusion;
-}
 
 static void run_case(const char *name, const json_t *expected)
 {
     opf_diags *diags = opf_diags_new();
-    opf_module *module = load(json_string_value(json_object_get(expected, "onnx")), diags);
+    opf_module *module = load("grouping", json_string_value(json_object_get(expected, "onnx")), OPF_POLICY_TVM, diags);
     const json_t *groups = json_object_get(expected, "groups"), *dead = json_object_get(expected, "dead");
     assert_int_equal(module->removed.count, json_array_size(dead));
     for (size_t i = 0; i < module->removed.count; i++)
@@ -241,7 +121,7 @@ static void edges_say_why(void **unused)
     (void)unused;
     for (size_t i = 0; i < OPF_COUNT(expected_edges); i++) {
         opf_diags *diags = opf_diags_new();
-        opf_module *module = load(expected_edges[i].model, diags);
+        opf_module *module = load("grouping", expected_edges[i].model, OPF_POLICY_TVM, diags);
         int limit = strncmp(expected_edges[i].model, "max_depth_chain", 15) == 0 ? 10 : 0;
         const opf_fusion *fusion = fuse(module, &(opf_fuse_options){.policy = OPF_POLICY_TVM, .max_depth = limit}, diags);
         bool found = false;

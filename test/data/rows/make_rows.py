@@ -1,0 +1,163 @@
+"""Writes the models of this folder: softmax, layer norm, RMS norm and look-alikes in forms that exporters give, and what
+policy best makes of each (expected.json: kernels). Needs the onnx package. usage: make_rows.py"""
+import json, os
+import numpy as np, onnx
+from onnx import helper as H, numpy_helper as N, TensorProto as T
+
+here = os.path.dirname(os.path.abspath(__file__))
+expected = {}
+
+
+class Graph:
+    def __init__(self, name, opset=17):
+        self.name, self.opset = name, opset
+        self.nodes, self.weights, self.inputs, self.outputs, self.count = [], [], [], [], 0
+
+    def input(self, name, *dims):
+        self.inputs.append(H.make_tensor_value_info(name, T.FLOAT, dims))
+        return name
+
+    def const(self, value, dtype=np.float32):
+        self.count += 1
+        name = f"c{self.count}"
+        self.weights.append(N.from_array(np.asarray(value, dtype), name))
+        return name
+
+    def op(self, kind, *inputs, **attributes):
+        self.count += 1
+        name = f"{kind}_{self.count}"
+        self.nodes.append(H.make_node(kind, list(inputs), [name], name=name, **attributes))
+        return name
+
+    def mean(self, x, keepdims=1, axis=-1):
+        if self.opset >= 18:
+            return self.op("ReduceMean", x, self.const([axis], np.int64), keepdims=keepdims)
+        return self.op("ReduceMean", x, axes=[axis], keepdims=keepdims)
+
+    def save(self, kernels, *outputs):
+        outs = [H.make_tensor_value_info(o, T.FLOAT, None) for o in outputs]
+        graph = H.make_graph(self.nodes, self.name, self.inputs, outs, self.weights)
+        model = H.make_model(graph, opset_imports=[H.make_opsetid("", self.opset)], ir_version=8, producer_name="")
+        model = onnx.shape_inference.infer_shapes(model, strict_mode=True)
+        onnx.checker.check_model(model)
+        onnx.save(model, os.path.join(here, self.name + ".onnx"))
+        expected[self.name] = kernels
+
+
+def weights(g, width=32):
+    r = np.random.default_rng(0)
+    return g.const(r.uniform(0.5, 1.5, width)), g.const(r.normal(0, 1, width))
+
+
+def layer_norm(name, opset=17, square="Pow", divide="Div", eps_first=True, affine=True, order=0, dims=("b", 8, 32), kernels=1):
+    g = Graph(name, opset)
+    x = g.input("x", *dims)
+    centred = g.op("Sub", x, g.mean(x))
+    again = g.op("Sub", x, g.mean(x)) if order == 1 else centred
+    squared = g.op("Pow", again, g.const(2.0)) if square == "Pow" else g.op("Mul", again, again)
+    variance = g.mean(squared)
+    shifted = g.op("Add", variance, g.const(1e-5)) if eps_first else g.op("Add", g.const(1e-5), variance)
+    deviation = g.op("Sqrt", shifted)
+    if divide == "Div":
+        y = g.op("Div", centred, deviation)
+    elif divide == "Reciprocal":
+        y = g.op("Mul", centred, g.op("Reciprocal", deviation))
+    else:
+        y = g.op("Mul", g.op("Pow", shifted, g.const(-0.5)), centred)
+    if affine:
+        scale, bias = weights(g, dims[-1])
+        y = g.op("Add", g.op("Mul", y, scale), bias)
+    g.save(kernels, y)
+
+
+layer_norm("norm_pow_div")
+layer_norm("norm_mul_div", square="Mul")
+layer_norm("norm_reciprocal", divide="Reciprocal")
+layer_norm("norm_rsqrt_pow", divide="Pow")
+layer_norm("norm_eps_first", eps_first=False, square="Mul")
+layer_norm("norm_no_affine", affine=False)
+layer_norm("norm_two_subtractions", order=1)
+layer_norm("norm_axes_input", opset=18)
+layer_norm("norm_rank_2", dims=("n", 32))
+layer_norm("norm_symbolic_row", dims=(8, "w"), affine=False)
+
+g = Graph("norm_keepdims_0")  # row means are subtracted from columns: right, and no layer norm
+x = g.input("x", 512, 512)
+centred = g.op("Sub", x, g.mean(x, keepdims=0))
+variance = g.mean(g.op("Mul", centred, centred), keepdims=0)
+g.save(1, g.op("Div", centred, g.op("Sqrt", g.op("Add", variance, g.const(1e-5)))))
+
+g = Graph("sums_crossed")  # each element needs the sums of two rows
+x = g.input("x", 512, 512)
+s = g.op("ReduceSum", x, g.const([1], np.int64), keepdims=1)
+g.save(2, g.op("Add", s, g.op("Transpose", s, perm=[1, 0])))
+
+g = Graph("norm_unsqueezed")  # keepdims 0, then Unsqueeze
+x = g.input("x", "b", 8, 32)
+axis = g.const([2], np.int64)
+centred = g.op("Sub", x, g.op("Unsqueeze", g.mean(x, keepdims=0), axis))
+variance = g.op("Unsqueeze", g.mean(g.op("Mul", centred, centred), keepdims=0), axis)
+g.save(1, g.op("Div", centred, g.op("Sqrt", g.op("Add", variance, g.const(1e-5)))))
+
+g = Graph("norm_residual")  # the sum is needed behind the norm too: two results of one shape
+x, r = g.input("x", "b", 8, 32), g.input("r", "b", 8, 32)
+total = g.op("Add", x, r)
+scale, bias = weights(g)
+normed = g.op("LayerNormalization", total, scale, bias, axis=-1)
+g.save(1, normed, total)
+
+g = Graph("rms_norm")
+x = g.input("x", "b", 8, 32)
+root = g.op("Sqrt", g.op("Add", g.mean(g.op("Pow", x, g.const(2.0))), g.const(1e-6)))
+g.save(1, g.op("Mul", weights(g)[0], g.op("Mul", x, g.op("Div", g.const(1.0), root))))
+
+g = Graph("softmax_written")
+x = g.input("x", "b", 8, "w")
+e = g.op("Exp", g.op("Sub", x, g.op("ReduceMax", x, axes=[-1], keepdims=1)))
+g.save(1, g.op("Div", e, g.op("ReduceSum", e, g.const([-1], np.int64), keepdims=1)))
+
+g = Graph("softmax_no_max")
+x = g.input("x", "b", 8, "w")
+e = g.op("Exp", x)
+g.save(1, g.op("Div", e, g.op("ReduceSum", e, g.const([-1], np.int64), keepdims=1)))
+
+g = Graph("log_softmax_written")
+x = g.input("x", "b", 8, "w")
+shifted = g.op("Sub", x, g.op("ReduceMax", x, axes=[-1], keepdims=1))
+total = g.op("ReduceSum", g.op("Exp", shifted), g.const([-1], np.int64), keepdims=1)
+g.save(1, g.op("Sub", shifted, g.op("Log", total)))
+
+g = Graph("softmax_masked")
+x, mask = g.input("x", "b", 4, "q", "k"), g.input("mask", "b", 1, 1, "k")
+scaled = g.op("Add", g.op("Div", x, g.const(8.0)), mask)
+g.save(1, g.op("Mul", g.op("Softmax", scaled, axis=-1), g.const(2.0)))
+
+g = Graph("softmax_then_transpose")  # the rows of the softmax are columns of the result
+x = g.input("x", 64, 48)
+g.save(1, g.op("Transpose", g.op("Softmax", x, axis=-1), perm=[1, 0]))
+
+g = Graph("columns_normalised")  # a sum over the first axis, needed by all rows
+x = g.input("x", 256, 4096)
+g.save(1, g.op("Div", x, g.op("ReduceSum", x, g.const([0], np.int64), keepdims=1)))
+
+g = Graph("instance_norm_then_gate")
+x = g.input("x", "n", 8, 16, 16)
+scale, bias = weights(g, 8)
+y = g.op("InstanceNormalization", x, scale, bias)
+g.save(1, g.op("Mul", y, g.op("Sigmoid", y)))
+
+g = Graph("siblings_of_one_shape")
+x = g.input("x", "n", 64)
+r = g.op("Relu", x)
+g.save(1, g.op("Exp", r), g.op("Neg", r), r)
+
+g = Graph("results_of_two_shapes")
+x = g.input("x", "n", 64)
+r = g.op("Exp", x)
+g.save(2, r, g.op("ReduceSum", r, g.const([1], np.int64), keepdims=0))
+
+g = Graph("long_row_alone")  # one row of a million: no loop would be left for the threads
+x = g.input("x", 1, 1 << 20)
+g.save(2, g.op("Sub", x, g.op("Sqrt", g.mean(g.op("Abs", x)))))
+
+json.dump(expected, open(os.path.join(here, "expected.json"), "w"), indent=1)

@@ -1,0 +1,85 @@
+/* Policy best row by row: the models of test/data/rows (softmax and norms in the forms that exporters give, look-alikes,
+ * several results) against the kernels that are expected of them, and the words for what stays apart. */
+#include "fusion.h"
+
+static int count_kernels(const opf_fusion *fusion)
+{
+    int kernels = 0;
+    for (size_t g = 0; g < fusion->groups.count; g++)
+        kernels += fusion->groups.data[g]->step == OPF_STEP_KERNEL;
+    return kernels;
+}
+
+static void forms_do_not_matter(void **unused)
+{
+    (void)unused;
+    json_t *expected = json_load_file(OPF_TEST_DATA "/rows/expected.json", 0, NULL), *kernels;
+    assert_true(json_object_size(expected) >= 20);
+    const char *name;
+    json_object_foreach(expected, name, kernels) {
+        char file[128];
+        snprintf(file, sizeof file, "%s.onnx", name);
+        opf_diags *diags = opf_diags_new();
+        opf_module *module = load("rows", file, OPF_POLICY_BEST, diags);
+        const opf_fusion *fusion = fuse(module, &(opf_fuse_options){.policy = OPF_POLICY_BEST}, diags);
+        if (count_kernels(fusion) != json_integer_value(kernels)) {
+            opf_text text = {0};
+            opf_explain_text(fusion, &text);
+            fail_msg("%s: expected %lld kernels\n%s", name, (long long)json_integer_value(kernels), opf_text_string(&text));
+        }
+        opf_module_free(module);
+        opf_diags_free(diags);
+    }
+    json_decref(expected);
+}
+
+/* The case's groups never have more kernels under best than under tvm. */
+static void best_is_never_worse(void **unused)
+{
+    (void)unused;
+    static const char *const models[] = {"attention_core", "concat_of_concats", "conv_diamond_two_anchors", "layernorm_decomposed",
+        "softmax_decomposed", "embedding_add_norm", "fanout_to_two_outputs", "output_used_inside", "squeeze_excite", "two_outputs_root"};
+    static const int most[] = {3, 3, 4, 1, 1, 1, 1, 1, 4, 2};
+    for (size_t m = 0; m < OPF_COUNT(models); m++) {
+        char file[128];
+        snprintf(file, sizeof file, "%s.onnx", models[m]);
+        opf_diags *diags = opf_diags_new();
+        opf_module *module = load("grouping", file, OPF_POLICY_BEST, diags);
+        assert_true(count_kernels(fuse(module, &(opf_fuse_options){.policy = OPF_POLICY_BEST}, diags)) <= most[m]);
+        opf_module_free(module);
+        opf_diags_free(diags);
+    }
+}
+
+static const struct { const char *model, *from, *to; opf_verdict verdict; const char *rule; } expected_edges[] = {
+    {"softmax_written.onnx", "Exp_3", "Div_6", OPF_FUSED, "rows"},
+    {"siblings_of_one_shape.onnx", "Relu_1", "Exp_2", OPF_FUSED, "in-passing"},
+    {"results_of_two_shapes.onnx", "Exp_1", "ReduceSum_3", OPF_REFUSED, "domains"},
+    {"long_row_alone.onnx", "ReduceMean_2", "Sqrt_3", OPF_REFUSED, "few-rows"},
+    {"sums_crossed.onnx", "ReduceSum_2", "Add_4", OPF_REFUSED, "not-rows"},
+};
+
+static void uses_say_why(void **unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < OPF_COUNT(expected_edges); i++) {
+        opf_diags *diags = opf_diags_new();
+        opf_module *module = load("rows", expected_edges[i].model, OPF_POLICY_BEST, diags);
+        const opf_fusion *fusion = fuse(module, &(opf_fuse_options){.policy = OPF_POLICY_BEST}, diags);
+        const opf_edge *found = NULL;
+        for (size_t e = 0; e < fusion->edges.count; e++)
+            if (!strcmp(fusion->edges.data[e].from->name, expected_edges[i].from) && !strcmp(fusion->edges.data[e].to->name, expected_edges[i].to))
+                found = &fusion->edges.data[e];
+        assert_non_null(found);
+        assert_string_equal(found->rule, expected_edges[i].rule);
+        assert_int_equal(found->verdict, expected_edges[i].verdict);
+        opf_module_free(module);
+        opf_diags_free(diags);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(forms_do_not_matter), cmocka_unit_test(best_is_never_worse), cmocka_unit_test(uses_say_why)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,265 @@
+/* Passes against the evaluator: a graph made here is evaluated, passed through policy best and evaluated again. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "eval/eval.h"
+#include "pass/pass.h"
+
+typedef struct opf_bench {
+    opf_diags *diags;
+    opf_module *module;
+    opf_graph *graph;
+    uint32_t state;
+} opf_bench;
+
+static opf_bench new_bench(void)
+{
+    opf_bench bench = {.diags = opf_diags_new(), .state = 7};
+    bench.module = opf_module_new(bench.diags, "test.onnx");
+    bench.graph = bench.module->graph ? bench.module->graph : (bench.module->graph = opf_graph_new(bench.module, "test", NULL));
+    return bench;
+}
+
+static void free_bench(opf_bench *bench)
+{
+    opf_module_free(bench->module);
+    opf_diags_free(bench->diags);
+}
+
+static double draw(opf_bench *bench)
+{
+    bench->state = bench->state * 1664525u + 1013904223u;
+    return (double)(bench->state >> 8) / (1 << 24) * 2 - 1;
+}
+
+static opf_tensor *random_tensor(opf_bench *bench, int rank, const int64_t *dims, double low)
+{
+    opf_tensor *tensor = opf_tensor_zeros(bench->module->arena, OPF_FLOAT32, rank, dims, NULL);
+    for (int64_t i = 0; i < tensor->elements; i++) {
+        double number = draw(bench);
+        opf_dtype_store(OPF_FLOAT32, (void *)tensor->data, (size_t)i, number < low ? low - number : number);
+    }
+    return tensor;
+}
+
+static opf_value *input(opf_bench *bench, const char *name, int rank, const int64_t *dims)
+{
+    opf_value *value = opf_value_new(bench->graph, name);
+    value->declared_rank = rank;
+    value->declared_dtype = OPF_FLOAT32;
+    value->declared_dims = opf_arena_copy(bench->module->arena, dims, (size_t)rank * sizeof *dims);
+    value->declared_names = OPF_ARRAY(bench->module->arena, const char *, rank);
+    opf_graph_add_input(bench->graph, value);
+    return value;
+}
+
+static opf_value *constant(opf_bench *bench, const char *name, int rank, const int64_t *dims, double low)
+{
+    return opf_value_constant(bench->graph, name, random_tensor(bench, rank, dims, low));
+}
+
+static opf_node *node(opf_bench *bench, const char *name, const char *op, int n_inputs, opf_value *const *inputs)
+{
+    opf_node *made = opf_node_new(bench->graph, name, op, "", 17, n_inputs, 1);
+    for (int k = 0; k < n_inputs; k++)
+        opf_node_set_input(made, k, inputs[k]);
+    char output[64];
+    snprintf(output, sizeof output, "%s_out", name);
+    opf_node_set_output(made, 0, opf_value_new(bench->graph, output));
+    return made;
+}
+
+static void print_diags(const opf_diags *diags)
+{
+    opf_text text = {0};
+    for (size_t i = 0; i < opf_diags_count(diags); i++)
+        opf_diag_print(opf_diags_at(diags, i), &text);
+    fputs(opf_text_string(&text), stderr);
+    opf_text_free(&text);
+}
+
+static void expect_ok(const opf_bench *bench, opf_status status)
+{
+    if (status != OPF_OK)
+        print_diags(bench->diags);
+    assert_int_equal(status, OPF_OK);
+}
+
+/* The single output's numbers. */
+static double *evaluate(opf_bench *bench, const opf_tensor *const *inputs, int64_t *count)
+{
+    opf_eval *eval;
+    expect_ok(bench, opf_eval_new(&eval, bench->graph, inputs, false));
+    expect_ok(bench, opf_eval_run(eval));
+    const opf_tensor *result = opf_eval_value(eval, bench->graph->outputs.data[0]);
+    *count = result->elements;
+    double *numbers = OPF_ARRAY(bench->module->arena, double, result->elements);
+    for (int64_t i = 0; i < result->elements; i++)
+        numbers[i] = opf_tensor_get(result, i);
+    opf_eval_free(eval);
+    return numbers;
+}
+
+/* Evaluates, runs the passes of policy best, evaluates again: equal but for rounding, with `left` nodes. */
+static void check_passes(opf_bench *bench, opf_value *output, const opf_tensor *const *inputs, size_t left)
+{
+    int64_t count, after;
+    output->is_output = false;
+    opf_graph_add_output(bench->graph, output, NULL);
+    expect_ok(bench, opf_graph_type(bench->module, NULL, 0));
+    double *before = evaluate(bench, inputs, &count);
+    expect_ok(bench, opf_passes_run(bench->module, 2));
+    assert_int_equal(bench->graph->nodes.count, left);
+    double *behind = evaluate(bench, inputs, &after);
+    assert_int_equal(after, count);
+    for (int64_t i = 0; i < count; i++)
+        assert_true(fabs(before[i] - behind[i]) <= 1e-5 * (1 + fabs(before[i])));
+}
+
+static opf_node *norm(opf_bench *bench, opf_value *x, int64_t channels)
+{
+    const int64_t dims[] = {channels};
+    return node(bench, "bn", "BatchNormalization", 5,
+                (opf_value *[]){x, constant(bench, "scale", 1, dims, -2), constant(bench, "shift", 1, dims, -2),
+                                constant(bench, "mean", 1, dims, -2), constant(bench, "variance", 1, dims, 0.05)});
+}
+
+static void batch_norm_moves_into_conv(void **unused)
+{
+    (void)unused;
+    for (int has_bias = 0; has_bias < 2; has_bias++) {
+        opf_bench bench = new_bench();
+        const int64_t x_dims[] = {2, 4, 5, 6}, w_dims[] = {6, 2, 3, 3}, b_dims[] = {6};
+        opf_value *x = input(&bench, "x", 4, x_dims);
+        opf_node *conv = node(&bench, "conv", "Conv", has_bias ? 3 : 2,
+                              (opf_value *[]){x, constant(&bench, "w", 4, w_dims, -2), has_bias ? constant(&bench, "b", 1, b_dims, -2) : NULL});
+        opf_node_attr_add(conv, "group", OPF_ATTR_INT, 1, &(int64_t){2});
+        opf_node *relu = node(&bench, "relu", "Relu", 1, (opf_value *[]){norm(&bench, conv->outputs[0], 6)->outputs[0]});
+        const opf_tensor *inputs[] = {random_tensor(&bench, 4, x_dims, -2)};
+        check_passes(&bench, relu->outputs[0], inputs, 2);
+        assert_int_equal(bench.module->removed.count, 1);
+        assert_string_equal(bench.module->removed.data[0].node, "bn");
+        assert_string_equal(bench.module->removed.data[0].into, "conv");
+        assert_int_equal(conv->n_origins, 2);
+        assert_string_equal(conv->origins[0], "conv");
+        assert_string_equal(conv->origins[1], "bn");
+        free_bench(&bench);
+    }
+}
+
+static void batch_norm_moves_into_transposed_conv_with_groups(void **unused)
+{
+    (void)unused;
+    opf_bench bench = new_bench();
+    const int64_t x_dims[] = {1, 4, 3, 3}, w_dims[] = {4, 3, 2, 2};
+    opf_value *x = input(&bench, "x", 4, x_dims);
+    opf_node *conv = node(&bench, "conv", "ConvTranspose", 2, (opf_value *[]){x, constant(&bench, "w", 4, w_dims, -2)});
+    opf_node_attr_add(conv, "group", OPF_ATTR_INT, 1, &(int64_t){2});
+    opf_node *bn = norm(&bench, conv->outputs[0], 6);
+    const opf_tensor *inputs[] = {random_tensor(&bench, 4, x_dims, -2)};
+    check_passes(&bench, bn->outputs[0], inputs, 1);
+    free_bench(&bench);
+}
+
+static void batch_norm_moves_into_gemm(void **unused)
+{
+    (void)unused;
+    for (int transposed = 0; transposed < 2; transposed++) {
+        opf_bench bench = new_bench();
+        const int64_t x_dims[] = {3, 5}, w_dims[] = {transposed ? 4 : 5, transposed ? 5 : 4}, c_dims[] = {1, 4};
+        opf_value *x = input(&bench, "x", 2, x_dims);
+        opf_node *gemm = node(&bench, "gemm", "Gemm", 3,
+                              (opf_value *[]){x, constant(&bench, "w", 2, w_dims, -2), constant(&bench, "c", 2, c_dims, -2)});
+        opf_node_attr_add(gemm, "transB", OPF_ATTR_INT, 1, &(int64_t){transposed});
+        opf_node_attr_add(gemm, "alpha", OPF_ATTR_FLOAT, 1, &(float){0.5f});
+        opf_node_attr_add(gemm, "beta", OPF_ATTR_FLOAT, 1, &(float){0.25f});
+        opf_node *bn = norm(&bench, gemm->outputs[0], 4);
+        const opf_tensor *inputs[] = {random_tensor(&bench, 2, x_dims, -2)};
+        check_passes(&bench, bn->outputs[0], inputs, 1);
+        free_bench(&bench);
+    }
+}
+
+/* The unnormalised result is read twice: nothing may change, and a note says why. */
+static void batch_norm_stays_where_the_result_is_shared(void **unused)
+{
+    (void)unused;
+    opf_bench bench = new_bench();
+    const int64_t x_dims[] = {1, 2, 4, 4}, w_dims[] = {3, 2, 1, 1};
+    opf_value *x = input(&bench, "x", 4, x_dims);
+    opf_node *conv = node(&bench, "conv", "Conv", 2, (opf_value *[]){x, constant(&bench, "w", 4, w_dims, -2)});
+    opf_node *bn = norm(&bench, conv->outputs[0], 3);
+    opf_node *add = node(&bench, "add", "Add", 2, (opf_value *[]){bn->outputs[0], conv->outputs[0]});
+    const opf_tensor *inputs[] = {random_tensor(&bench, 4, x_dims, -2)};
+    check_passes(&bench, add->outputs[0], inputs, 3);
+    assert_int_equal(opf_diags_count(bench.diags), 1);
+    assert_non_null(strstr(opf_diags_at(bench.diags, 0)->message, "used elsewhere"));
+    free_bench(&bench);
+}
+
+static void constants_are_computed(void **unused)
+{
+    (void)unused;
+    opf_bench bench = new_bench();
+    const int64_t x_dims[] = {8, 40}, w_dims[] = {40, 40};
+    opf_value *x = input(&bench, "x", 2, x_dims);
+    opf_node *exp = node(&bench, "exp", "Exp", 1, (opf_value *[]){constant(&bench, "w", 2, w_dims, -2)});
+    opf_node *turn = node(&bench, "turn", "Transpose", 1, (opf_value *[]){exp->outputs[0]});
+    opf_node *product = node(&bench, "mm", "MatMul", 2, (opf_value *[]){x, turn->outputs[0]});
+    const opf_tensor *inputs[] = {random_tensor(&bench, 2, x_dims, -2)};
+    check_passes(&bench, product->outputs[0], inputs, 1);
+    assert_int_equal(bench.module->removed.count, 2);
+    assert_non_null(product->inputs[1]->constant);
+    free_bench(&bench);
+}
+
+static void identities_go_and_outputs_keep_a_producer(void **unused)
+{
+    (void)unused;
+    opf_bench bench = new_bench();
+    const int64_t x_dims[] = {3, 4};
+    opf_value *x = input(&bench, "x", 2, x_dims);
+    opf_node *first = node(&bench, "first", "Identity", 1, (opf_value *[]){x});
+    opf_node *relu = node(&bench, "relu", "Relu", 1, (opf_value *[]){first->outputs[0]});
+    opf_node *turn = node(&bench, "turn", "Transpose", 1, (opf_value *[]){relu->outputs[0]});
+    opf_node_attr_add(turn, "perm", OPF_ATTR_INTS, 2, (int64_t[]){0, 1});
+    opf_node *back = node(&bench, "back", "Transpose", 1, (opf_value *[]){turn->outputs[0]});
+    opf_node *last = node(&bench, "last", "Identity", 1, (opf_value *[]){back->outputs[0]});
+    const opf_tensor *inputs[] = {random_tensor(&bench, 2, x_dims, -2)};
+    check_passes(&bench, last->outputs[0], inputs, 2); /* relu and the transpose that turns */
+    assert_ptr_equal(relu->inputs[0], x);
+    assert_ptr_equal(bench.graph->outputs.data[0], back->outputs[0]);
+    assert_string_equal(bench.graph->output_names.data[0], "last_out");
+    free_bench(&bench);
+}
+
+/* An Identity from a graph input to an output has something to do. */
+static void identity_of_an_input_stays(void **unused)
+{
+    (void)unused;
+    opf_bench bench = new_bench();
+    const int64_t x_dims[] = {3};
+    opf_node *only = node(&bench, "only", "Identity", 1, (opf_value *[]){input(&bench, "x", 1, x_dims)});
+    const opf_tensor *inputs[] = {random_tensor(&bench, 1, x_dims, -2)};
+    check_passes(&bench, only->outputs[0], inputs, 1);
+    free_bench(&bench);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(batch_norm_moves_into_conv),
+        cmocka_unit_test(batch_norm_moves_into_transposed_conv_with_groups),
+        cmocka_unit_test(batch_norm_moves_into_gemm),
+        cmocka_unit_test(batch_norm_stays_where_the_result_is_shared),
+        cmocka_unit_test(constants_are_computed),
+        cmocka_unit_test(identities_go_and_outputs_keep_a_producer),
+        cmocka_unit_test(identity_of_an_input_stays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
