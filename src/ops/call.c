@@ -56,12 +56,18 @@ static opf_status check_arity(opf_call *call) {
     return OPF_OK;
 }
 
+/* Stages hold numbers. */
+static bool is_numeric(opf_dtype dtype) {
+    return dtype != OPF_STRING && dtype != OPF_COMPLEX64 && dtype != OPF_COMPLEX128;
+}
+
 static opf_status check_inputs(opf_call *call) {
     for (int k = 0; k < call->node->n_inputs; k++) {
         const opf_value *value = call->node->inputs[k];
         if (!value) continue;
         if (value->kind != OPF_VALUE_TENSOR) return opf_call_error(call, "unsupported", "input %d '%s' is no tensor", k, value->name);
         if (!opf_value_is_typed(value)) return opf_call_error(call, "type", "the type of input %d '%s' is unknown", k, value->name);
+        if (!is_numeric(value->dtype)) return opf_call_error(call, "unsupported", "%s of %s is not supported", call->op->name, opf_dtype_name(value->dtype));
     }
     return OPF_OK;
 }

@@ -143,6 +143,7 @@ static const opf_expr *look_up(void *data, const char *name) {
         if (strcmp(one->attrs[k].name, name) == 0) return attribute(builder, &one->attrs[k]);
     if (builder->entry->variadic && strcmp(name, "fold") == 0) return builder->fold;
     if (builder->entry->variadic && strcmp(name, "n") == 0) return opf_number(builder->call->pool, builder->compute, builder->call->node->n_inputs);
+    if (strcmp(name, "bits") == 0) return opf_number(builder->call->pool, builder->compute, opf_dtype_bits(builder->T));
     return operand_name(builder, name);
 }
 

@@ -78,6 +78,7 @@ static const char *text_until(reader *reader, char end) {
 static const struct { const char *name; uint32_t types; } classes[] = {
     {"float", FLOATS},
     {"signed", FLOATS | SIGNED_INTEGERS},
+    {"signed_integer", SIGNED_INTEGERS},
     {"unsigned", UNSIGNED_INTEGERS},
     {"integer", SIGNED_INTEGERS | UNSIGNED_INTEGERS},
     {"numeric", FLOATS | SIGNED_INTEGERS | UNSIGNED_INTEGERS},
