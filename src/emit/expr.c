@@ -363,7 +363,8 @@ static void print_cast(printer *p, const opf_expr *e, int level) {
 static void print_select(printer *p, const opf_expr *e, int level) {
     bool brackets = level > LEVEL_ANY;
     open(p, brackets);
-    print(p, e->args[0], LEVEL_SELECT);
+    bool bits = e->args[0]->kind == OPF_EXPR_BINARY && ops[e->args[0]->op].level == LEVEL_BITS; /* compilers warn without brackets */
+    print(p, e->args[0], bits ? LEVEL_COMPARE : LEVEL_SELECT);
     opf_text_add(p->out, " ? ");
     print(p, e->args[1], LEVEL_SELECT);
     opf_text_add(p->out, " : ");

@@ -257,7 +257,9 @@ static void print_window(opf_tile_printer *p) {
 static void print_tail(opf_tile_printer *p) {
     const opf_tile *tile = p->tile;
     const char *columns = print(p, tile->columns);
-    opf_tile_open(p, "if (column_end == %s && %s %% %d)", columns, columns, p->panel);
+    int64_t known;
+    if (opf_is_int(tile->columns, &known)) opf_tile_open(p, "if (column_end == %s)", columns); /* known not to fill it */
+    else opf_tile_open(p, "if (column_end == %s && %s %% %d != 0)", columns, columns, p->panel);
     opf_tile_line(p, "/* the last columns do not fill a panel: from a copy with zeros behind them */");
     opf_tile_line(p, "const int64_t c = %s / %d * %d;", columns, p->panel, p->panel);
     opf_tile_line(p, "opf_pack_panel(b_tail, %d, b_rows + c, 1, %s, %s - c, %s);", p->panel, print(p, tile->b.step), columns, print(p, tile->depth));

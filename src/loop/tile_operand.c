@@ -118,9 +118,11 @@ static bool take_window(const opf_tiler *tiler, opf_tile_window *window, const o
     return true;
 }
 
-static void find_windows(opf_tiler *tiler) {
+/* False where no depth axis slides along a column axis. */
+static bool find_windows(opf_tiler *tiler) {
     opf_tile *tile = tiler->tile;
     opf_pool *pool = tiler->pool;
+    bool any = false;
     tile->window_value = tile->b.value;
     for (int k = 0; k < tile->n_column; k++) {
         opf_tile_window *w = &tile->windows[k];
@@ -134,7 +136,9 @@ static void find_windows(opf_tiler *tiler) {
         w->phases = w->dilation == 1 && known && taps < w->stride ? taps : w->stride;
         const opf_expr *reach = opf_mul(pool, opf_sub(pool, w->taps, opf_int(pool, 1)), opf_int(pool, w->dilation));
         w->extra = opf_floordiv(pool, reach, opf_int(pool, w->stride));
+        any = true;
     }
+    return any;
 }
 
 /* ---- choice ---- */
@@ -155,12 +159,11 @@ static void choose_b(opf_tiler *tiler) {
         tile->b.source = OPF_SOURCE_CONSTANT;
     } else if (plain && opf_is_value(tile->b.stride, 1)) {
         tile->b.source = OPF_SOURCE_ROWS;
-    } else if (is_contiguous(tiler, tile->b.value, last_depth) && !is_contiguous(tiler, tile->b.value, last_column)) {
+    } else if (!find_windows(tiler) && is_contiguous(tiler, tile->b.value, last_depth) && !is_contiguous(tiler, tile->b.value, last_column)) {
         tile->b.source = OPF_SOURCE_PANELS;
         tile->b.depth_is_contiguous = true;
     } else {
         tile->b.source = OPF_SOURCE_WINDOW;
-        find_windows(tiler);
     }
 }
 

@@ -165,25 +165,25 @@ static inline void opf_vtranspose(opf_vf *r) {
 /* Packs `count` rows of `depth` steps, `stride` and `step` apart, into a panel [depth][width]; zeros behind the last row.
  * Writes up to OPF_LANES floats behind the panel. */
 static inline void opf_pack_panel(float *restrict to, int width, const float *restrict from, int64_t stride, int64_t step, int64_t count, int64_t depth) {
-    int64_t k = 0, i;
+    const float *end = to + depth * width;
     if (stride == 1 && count >= width) {
-        for (; k < depth; k++)
-            for (i = 0; i < width; i++) to[k * width + i] = from[k * step + i];
+        for (; to < end; to += width, from += step)
+            for (int i = 0; i < width; i++) to[i] = from[i];
         return;
     }
     if (step == 1)
-        for (; k + OPF_LANES <= depth; k += OPF_LANES)
-            for (i = 0; i < width; i += OPF_LANES) {
+        for (; end - to >= (int64_t)OPF_LANES * width; to += OPF_LANES * width, from += OPF_LANES)
+            for (int i = 0; i < width; i += OPF_LANES) {
                 opf_vf rows[OPF_LANES];
-                for (int r = 0; r < OPF_LANES; r++) rows[r] = i + r < count ? opf_vload(from + (i + r) * stride + k) : (opf_vf){0};
+                for (int r = 0; r < OPF_LANES; r++) rows[r] = i + r < count ? opf_vload(from + (i + r) * stride) : (opf_vf){0};
                 opf_vtranspose(rows);
                 if (width - i >= OPF_LANES || i == 0)
-                    for (int r = 0; r < OPF_LANES; r++) opf_vstore(to + (k + r) * width + i, rows[r]); /* the next store mends what is too long */
+                    for (int r = 0; r < OPF_LANES; r++) opf_vstore(to + r * width + i, rows[r]); /* the next store mends what is too long */
                 else
-                    for (int r = 0; r < OPF_LANES; r++) opf_vstore_part(to + (k + r) * width + i, rows[r], (int)(width - i));
+                    for (int r = 0; r < OPF_LANES; r++) opf_vstore_part(to + r * width + i, rows[r], width - i);
             }
-    for (; k < depth; k++)
-        for (i = 0; i < width; i++) to[k * width + i] = i < count ? from[i * stride + k * step] : 0.0f;
+    for (; to < end; to += width, from += step)
+        for (int i = 0; i < width; i++) to[i] = i < count ? from[i * stride] : 0.0f;
 }
 
 #endif

@@ -1,0 +1,284 @@
+/* Contractions by register tiles against a naive evaluation of the same stages: shapes with odd remainders, strides, pads,
+ * dilations, groups, batches, symbolic sizes, transposed and constant operands, epilogues and prologues; every instruction
+ * set that this CPU runs, both compilers, and the same bits for any number of parts. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "tile_case.h"
+
+static opf_dim n(tile_case *c, int64_t value) { return opf_int(c->pool, value); }
+static opf_dim s(tile_case *c, const char *name, int64_t value) { return tile_symbol(c, name, value); }
+static const opf_expr *real(tile_case *c, double value) { return opf_real(c->pool, OPF_FLOAT32, value); }
+
+/* A stage over the same points as `tensor` (n_axes of them). */
+static int same(tile_case *c, int tensor, const opf_expr *body) {
+    const opf_stage *stage = c->group.stages.list.data[tensor - (int)c->group.stages.inputs.count];
+    return tile_stage(c, stage->n_axes, 0, stage->extents, stage->axis_names, body);
+}
+static const opf_expr *relu(tile_case *c, const opf_expr *x) { return opf_binary(c->pool, OPF_OP_MAX, x, real(c, 0)); }
+static const opf_expr *add(tile_case *c, const opf_expr *a, const opf_expr *b) { return opf_binary(c->pool, OPF_OP_ADD, a, b); }
+
+/* ---- cases ---- */
+
+typedef struct row { const char *name; void (*build)(tile_case *c); } row;
+
+#define PRODUCT(...) tile_result(c, tile_add_product(c, &(tile_product){__VA_ARGS__}))
+static void matmul(tile_case *c) { PRODUCT(.m = n(c, 64), .n = n(c, 96), .k = n(c, 40)); }
+static void matmul_odd(tile_case *c) { PRODUCT(.m = n(c, 37), .n = n(c, 53), .k = n(c, 29)); }
+static void matmul_deep(tile_case *c) { PRODUCT(.m = n(c, 23), .n = n(c, 33), .k = n(c, 1100)); }
+static void matmul_weights(tile_case *c) { PRODUCT(.m = n(c, 40), .n = n(c, 70), .k = n(c, 50), .b_constant = true); }
+static void matmul_symbolic(tile_case *c) { PRODUCT(.m = s(c, "M", 31), .n = s(c, "N", 45), .k = s(c, "K", 19)); }
+static void matmul_rows_symbolic(tile_case *c) { PRODUCT(.m = s(c, "M", 29), .n = n(c, 64), .k = n(c, 48), .b_constant = true); }
+static void matmul_transposed(tile_case *c) { PRODUCT(.m = n(c, 21), .n = n(c, 40), .k = n(c, 36), .a_transposed = true, .b_transposed = true); }
+static void matmul_transposed_odd(tile_case *c) { PRODUCT(.m = n(c, 21), .n = s(c, "N", 43), .k = n(c, 37), .b_transposed = true); }
+static void gemm_constants(tile_case *c) { PRODUCT(.m = n(c, 26), .n = n(c, 47), .k = n(c, 31), .b_transposed = true, .b_constant = true); }
+static void vector_matrix(tile_case *c) { PRODUCT(.m = n(c, 1), .n = n(c, 150), .k = n(c, 65), .b_constant = true); }
+static void few_rows(tile_case *c) { PRODUCT(.m = n(c, 3), .n = n(c, 150), .k = n(c, 65), .b_constant = true); }
+static void batched(tile_case *c) { PRODUCT(.batch = n(c, 3), .m = n(c, 17), .n = n(c, 35), .k = n(c, 24)); }
+static void batched_transposed(tile_case *c) { PRODUCT(.batch = s(c, "B", 3), .m = n(c, 17), .n = n(c, 35), .k = n(c, 24), .b_transposed = true); }
+static void batch_of_rows(tile_case *c) { PRODUCT(.batch = n(c, 3), .m = n(c, 10), .n = n(c, 35), .k = n(c, 24), .b_shared = true, .b_constant = true); }
+static void shared_left(tile_case *c) { PRODUCT(.batch = n(c, 3), .m = n(c, 10), .n = n(c, 35), .k = n(c, 24), .a_shared = true, .a_constant = true); }
+static void batch_of_constants(tile_case *c) { PRODUCT(.batch = n(c, 3), .m = n(c, 10), .n = n(c, 35), .k = n(c, 24), .b_constant = true); }
+
+#define CONV(...) tile_add_conv(c, &(tile_conv){__VA_ARGS__})
+#define CONV_SIZES(ic_, h_, w_, oc_, k_) .ic = n(c, ic_), .h = n(c, h_), .w = n(c, w_), .oc = oc_, .kh = k_, .kw = k_
+static void conv_1x1(tile_case *c) { tile_result(c, CONV(CONV_SIZES(18, 9, 7, 20, 1))); }
+static void conv_1x1_stride(tile_case *c) { tile_result(c, CONV(CONV_SIZES(18, 9, 12, 20, 1), .stride = 2)); }
+static void conv_3x3(tile_case *c) { tile_result(c, CONV(CONV_SIZES(5, 11, 14, 18, 3), .pad = 1)); }
+static void conv_3x3_no_pad(tile_case *c) { tile_result(c, CONV(CONV_SIZES(5, 11, 14, 18, 3))); }
+static void conv_3x3_stride(tile_case *c) { tile_result(c, CONV(CONV_SIZES(6, 13, 12, 18, 3), .pad = 1, .stride = 2)); }
+static void conv_3x3_dilated(tile_case *c) { tile_result(c, CONV(CONV_SIZES(4, 15, 14, 18, 3), .pad = 2, .dilation = 2)); }
+static void conv_dilated_strided(tile_case *c) { tile_result(c, CONV(CONV_SIZES(4, 15, 14, 8, 3), .pad = 2, .dilation = 3, .stride = 2)); }
+static void conv_5x5_stride_3(tile_case *c) { tile_result(c, CONV(CONV_SIZES(3, 19, 23, 9, 5), .pad = 2, .stride = 3)); }
+static void conv_stem(tile_case *c) { tile_result(c, CONV(CONV_SIZES(3, 30, 32, 16, 7), .pad = 3, .stride = 2)); }
+static void conv_stride_beyond_kernel(tile_case *c) { tile_result(c, CONV(CONV_SIZES(6, 13, 17, 9, 2), .stride = 3)); }
+static void conv_small_map(tile_case *c) { tile_result(c, CONV(CONV_SIZES(9, 3, 3, 21, 3), .pad = 1)); }
+static void conv_groups(tile_case *c) { tile_result(c, CONV(CONV_SIZES(12, 8, 9, 18, 3), .pad = 1, .groups = 3)); }
+static void conv_batch(tile_case *c) { tile_result(c, CONV(.n = n(c, 3), CONV_SIZES(5, 8, 9, 11, 3), .pad = 1)); }
+static void conv_symbolic(tile_case *c) {
+    tile_result(c, CONV(.n = s(c, "N", 2), .ic = n(c, 5), .h = s(c, "H", 9), .w = s(c, "W", 13), .oc = 11, .kh = 3, .kw = 3, .pad = 1, .stride = 2));
+}
+static void conv_1x1_symbolic(tile_case *c) {
+    tile_result(c, CONV(.n = s(c, "N", 2), .ic = n(c, 8), .h = s(c, "H", 9), .w = s(c, "W", 5), .oc = 11, .kh = 1, .kw = 1));
+}
+static void conv_runtime_weights(tile_case *c) { tile_result(c, CONV(CONV_SIZES(5, 11, 14, 18, 3), .pad = 1, .runtime = true)); }
+static void conv_deep(tile_case *c) { tile_result(c, CONV(CONV_SIZES(130, 5, 6, 30, 3), .pad = 1)); }
+static void conv_row_kernel(tile_case *c) {
+    tile_result(c, CONV(.ic = n(c, 6), .h = n(c, 7), .w = n(c, 20), .oc = 14, .kh = 1, .kw = 5, .pad = 0));
+}
+static void conv_column_kernel(tile_case *c) {
+    tile_result(c, CONV(.ic = n(c, 6), .h = n(c, 17), .w = n(c, 20), .oc = 14, .kh = 5, .kw = 1, .pad = 0));
+}
+
+static void conv_1d(tile_case *c) { /* [1, 5, 300], kernel 4, stride 2 */
+    int x = tile_input(c, "x", false, 2, (opf_dim[]){n(c, 5), n(c, 300)}), w = tile_input(c, "w", true, 3, (opf_dim[]){n(c, 12), n(c, 5), n(c, 4)});
+    const opf_expr *position = opf_add(c->pool, opf_mul(c->pool, tile_var(c, 1), n(c, 2)), opf_sub(c->pool, tile_var(c, 3), n(c, 1)));
+    const opf_expr *value = tile_load(c, x, 2, (const opf_expr *[]){tile_var(c, 2), position});
+    const opf_expr *inside = opf_binary(c->pool, OPF_OP_AND, opf_binary(c->pool, OPF_OP_LE, n(c, 0), position), opf_binary(c->pool, OPF_OP_LT, position, n(c, 300)));
+    value = opf_select(c->pool, inside, value, real(c, 0));
+    const opf_expr *weight = tile_load(c, w, 3, (const opf_expr *[]){tile_var(c, 0), tile_var(c, 2), tile_var(c, 3)});
+    tile_result(c, tile_stage(c, 2, 2, (opf_dim[]){n(c, 12), n(c, 150), n(c, 5), n(c, 4)}, (const char *[]){"oc", "ow", "ic", "kw"}, tile_mul(c, value, weight)));
+}
+
+/* y = relu(conv + bias[oc] + residual); the sum with its bias is a result too */
+static void conv_epilogue(tile_case *c) {
+    int bias = tile_input(c, "bias", true, 1, (opf_dim[]){n(c, 18)});
+    int residual = tile_input(c, "r", false, 4, (opf_dim[]){n(c, 1), n(c, 18), n(c, 11), n(c, 14)});
+    int sum = CONV(CONV_SIZES(5, 11, 14, 18, 3), .pad = 1);
+    int biased = same(c, sum, add(c, tile_load_same(c, sum, 4), tile_load(c, bias, 1, (const opf_expr *[]){tile_var(c, 1)})));
+    int all = same(c, biased, add(c, tile_load_same(c, biased, 4), tile_load_same(c, residual, 4)));
+    int y = same(c, all, relu(c, tile_load_same(c, all, 4)));
+    tile_result(c, biased);
+    tile_result(c, y);
+}
+static void conv_1x1_epilogue(tile_case *c) {
+    int bias = tile_input(c, "bias", true, 1, (opf_dim[]){n(c, 20)});
+    int residual = tile_input(c, "r", false, 4, (opf_dim[]){n(c, 1), n(c, 20), n(c, 9), n(c, 7)});
+    int sum = CONV(CONV_SIZES(18, 9, 7, 20, 1));
+    int biased = same(c, sum, add(c, tile_load_same(c, sum, 4), tile_load(c, bias, 1, (const opf_expr *[]){tile_var(c, 1)})));
+    int all = same(c, biased, add(c, tile_load_same(c, biased, 4), tile_load_same(c, residual, 4)));
+    tile_result(c, same(c, all, relu(c, tile_load_same(c, all, 4))));
+}
+/* Gelu(a * b + bias[n]) and the plain sum as a second result */
+static void matmul_gelu(tile_case *c) {
+    int bias = tile_input(c, "bias", true, 1, (opf_dim[]){n(c, 70)});
+    int sum = tile_add_product(c, &(tile_product){.m = s(c, "M", 25), .n = n(c, 70), .k = n(c, 33), .b_constant = true});
+    int x = same(c, sum, add(c, tile_load_same(c, sum, 2), tile_load(c, bias, 1, (const opf_expr *[]){tile_var(c, 1)})));
+    const opf_expr *v = tile_load_same(c, x, 2);
+    const opf_expr *erf = opf_unary(c->pool, OPF_OP_ERF, tile_mul(c, v, real(c, 0.70710678)));
+    tile_result(c, same(c, x, tile_mul(c, tile_mul(c, v, real(c, 0.5)), add(c, erf, real(c, 1)))));
+    tile_result(c, sum);
+}
+/* columns on two axes whose epilogue cannot walk them as one: + per-column vector */
+static void conv_1x1_by_column(tile_case *c) {
+    int w = tile_input(c, "v", false, 1, (opf_dim[]){n(c, 7)});
+    int sum = CONV(CONV_SIZES(18, 9, 7, 20, 1));
+    tile_result(c, same(c, sum, add(c, tile_load_same(c, sum, 4), tile_load(c, w, 1, (const opf_expr *[]){tile_var(c, 3)}))));
+}
+/* operands computed on the way: relu(x) in front of a convolution, a + a2 in front of a product */
+static void conv_prologue(tile_case *c) {
+    tile_input(c, "unused", false, 1, (opf_dim[]){n(c, 1)});
+    int x = tile_input(c, "x", false, 3, (opf_dim[]){n(c, 5), n(c, 10), n(c, 12)}), w = tile_input(c, "w", true, 4, (opf_dim[]){n(c, 14), n(c, 5), n(c, 3), n(c, 3)});
+    int first = tile_stage(c, 3, 0, (opf_dim[]){n(c, 5), n(c, 10), n(c, 12)}, (const char *[]){"c", "h", "w"}, relu(c, tile_load_same(c, x, 3)));
+    const opf_expr *h = opf_sub(c->pool, opf_add(c->pool, tile_var(c, 1), tile_var(c, 4)), n(c, 1)), *v = opf_sub(c->pool, opf_add(c->pool, tile_var(c, 2), tile_var(c, 5)), n(c, 1));
+    const opf_expr *inside = opf_binary(c->pool, OPF_OP_AND, opf_binary(c->pool, OPF_OP_LE, n(c, 0), h), opf_binary(c->pool, OPF_OP_LT, h, n(c, 10)));
+    inside = opf_binary(c->pool, OPF_OP_AND, inside, opf_binary(c->pool, OPF_OP_LE, n(c, 0), v));
+    inside = opf_binary(c->pool, OPF_OP_AND, inside, opf_binary(c->pool, OPF_OP_LT, v, n(c, 12)));
+    const opf_expr *value = opf_select(c->pool, inside, tile_load(c, first, 3, (const opf_expr *[]){tile_var(c, 3), h, v}), real(c, 0));
+    const opf_expr *weight = tile_load(c, w, 4, (const opf_expr *[]){tile_var(c, 0), tile_var(c, 3), tile_var(c, 4), tile_var(c, 5)});
+    opf_dim extents[] = {n(c, 14), n(c, 10), n(c, 12), n(c, 5), n(c, 3), n(c, 3)};
+    tile_result(c, tile_stage(c, 3, 3, extents, (const char *[]){"oc", "oh", "ow", "ic", "kh", "kw"}, tile_mul(c, value, weight)));
+}
+static void product_prologue(tile_case *c) {
+    opf_dim m = n(c, 22), k = n(c, 301), columns = n(c, 41);
+    int a = tile_input(c, "a", false, 2, (opf_dim[]){m, k}), scale = tile_input(c, "s", false, 1, (opf_dim[]){k}), b = tile_input(c, "b", false, 2, (opf_dim[]){columns, k});
+    int left = tile_stage(c, 2, 0, (opf_dim[]){m, k}, (const char *[]){"m", "k"}, tile_mul(c, tile_load_same(c, a, 2), tile_load(c, scale, 1, (const opf_expr *[]){tile_var(c, 1)})));
+    int right = tile_stage(c, 2, 0, (opf_dim[]){columns, k}, (const char *[]){"n", "k"}, relu(c, tile_load_same(c, b, 2)));
+    const opf_expr *body = tile_mul(c, tile_load(c, left, 2, (const opf_expr *[]){tile_var(c, 0), tile_var(c, 2)}), tile_load(c, right, 2, (const opf_expr *[]){tile_var(c, 1), tile_var(c, 2)}));
+    tile_result(c, tile_stage(c, 2, 1, (opf_dim[]){m, columns, k}, (const char *[]){"m", "n", "k"}, body));
+}
+/* heads taken out of one tensor by index maps: q[t, h * 8 + d] * k[u, h * 8 + d] */
+static void attention_scores(tile_case *c) {
+    opf_dim tokens = n(c, 19);
+    int qkv = tile_input(c, "qkv", false, 2, (opf_dim[]){tokens, n(c, 72)});
+    const opf_expr *column = opf_add(c->pool, opf_mul(c->pool, tile_var(c, 0), n(c, 8)), tile_var(c, 3));
+    const opf_expr *q = tile_load(c, qkv, 2, (const opf_expr *[]){tile_var(c, 1), column});
+    const opf_expr *k = tile_load(c, qkv, 2, (const opf_expr *[]){tile_var(c, 2), opf_add(c->pool, column, n(c, 24))});
+    int sum = tile_stage(c, 3, 1, (opf_dim[]){n(c, 3), tokens, tokens, n(c, 8)}, (const char *[]){"h", "t", "u", "d"}, tile_mul(c, q, k));
+    tile_result(c, same(c, sum, tile_mul(c, tile_load_same(c, sum, 3), real(c, 0.125))));
+}
+
+#define ROW(f) {#f, f}
+static const row rows[] = {
+    ROW(matmul), ROW(matmul_odd), ROW(matmul_deep), ROW(matmul_weights), ROW(matmul_symbolic), ROW(matmul_rows_symbolic),
+    ROW(matmul_transposed), ROW(matmul_transposed_odd), ROW(gemm_constants), ROW(vector_matrix), ROW(few_rows), ROW(batched),
+    ROW(batched_transposed), ROW(batch_of_rows), ROW(shared_left), ROW(batch_of_constants),
+    ROW(conv_1x1), ROW(conv_1x1_stride), ROW(conv_3x3), ROW(conv_3x3_no_pad), ROW(conv_3x3_stride), ROW(conv_3x3_dilated),
+    ROW(conv_dilated_strided), ROW(conv_5x5_stride_3), ROW(conv_stem), ROW(conv_stride_beyond_kernel), ROW(conv_small_map), ROW(conv_groups),
+    ROW(conv_batch), ROW(conv_symbolic), ROW(conv_1x1_symbolic), ROW(conv_runtime_weights), ROW(conv_deep), ROW(conv_row_kernel),
+    ROW(conv_column_kernel), ROW(conv_1d), ROW(conv_epilogue), ROW(conv_1x1_epilogue), ROW(matmul_gelu), ROW(conv_1x1_by_column),
+    ROW(conv_prologue), ROW(product_prologue), ROW(attention_scores),
+};
+
+/* ---- the check ---- */
+
+static void check_result(const char *name, const float *got, const float *expected, size_t count) {
+    double largest = 0, worst = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (fabs((double)expected[i]) > largest) largest = fabs((double)expected[i]);
+        double error = fabs((double)got[i] - (double)expected[i]);
+        if (!(error <= worst)) worst = error; /* NaN too */
+    }
+    if (!(worst <= 3e-6 * largest)) fail_msg("%s: error %g, largest value %g", name, worst, largest);
+}
+
+static void check_case(const row *r, const char *machine, const char *compiler, const char *more) {
+    tile_case *c = tile_case_new();
+    const char *why = "";
+    r->build(c);
+    if (!tile_schedule(c, machine, &why)) fail_msg("%s: %s", r->name, why);
+    if (!tile_compile(c, compiler, more)) fail_msg("%s does not compile", r->name);
+    float **expected = tile_evaluate(c, &c->group.stages, c->inputs);
+    tile_buffers b = tile_buffers_new(c, 3, false);
+    for (int parts = 1; parts <= 3; parts++) {
+        for (int k = 0; k < b.n_results; k++) memset(b.p[b.first_result + k], 0xff, b.result_bytes[k]);
+        tile_run(c, &b, parts);
+        for (int k = 0; k < b.n_results; k++) {
+            const float *got = b.p[b.first_result + k];
+            int tensor = (int)c->group.stages.inputs.count + c->group.results.data[k].stage;
+            check_result(r->name, got, expected[tensor], b.result_bytes[k] / 4);
+        }
+    }
+    for (size_t i = 0; i < c->group.stages.list.count; i++) free(expected[c->group.stages.inputs.count + i]);
+    free(expected);
+    tile_buffers_free(&b);
+    tile_case_free(c);
+}
+
+/* The bits for any number of parts are those of one part. */
+static void check_bits(const row *r) {
+    tile_case *c = tile_case_new();
+    const char *why = "";
+    r->build(c);
+    if (!tile_schedule(c, NULL, &why)) fail_msg("%s: %s", r->name, why);
+    assert_true(tile_compile(c, "cc", ""));
+    tile_buffers b = tile_buffers_new(c, 5, false);
+    void *first[8] = {NULL};
+    for (int parts = 1; parts <= 5; parts++) {
+        for (int k = 0; k < b.n_results; k++) memset(b.p[b.first_result + k], 0xff, b.result_bytes[k]);
+        tile_run(c, &b, parts);
+        for (int k = 0; k < b.n_results; k++) {
+            void *got = b.p[b.first_result + k];
+            if (parts == 1) first[k] = memcpy(malloc(b.result_bytes[k]), got, b.result_bytes[k]);
+            else if (memcmp(first[k], got, b.result_bytes[k])) fail_msg("%s: %d parts give other bits", r->name, parts);
+        }
+    }
+    for (int k = 0; k < b.n_results; k++) free(first[k]);
+    tile_buffers_free(&b);
+    tile_case_free(c);
+}
+
+static bool has(const char *compiler) {
+    char command[64];
+    snprintf(command, sizeof command, "%s --version > /dev/null 2>&1", compiler);
+    return system(command) == 0;
+}
+
+static void check_all(const char *machine, const char *compiler, const char *more) {
+    const char *only = getenv("OPF_TILE_ONLY");
+    for (size_t i = 0; i < OPF_COUNT(rows); i++)
+        if (!only || strcmp(only, rows[i].name) == 0) check_case(&rows[i], machine, compiler, more);
+}
+
+static void every_instruction_set(void **state) {
+    (void)state;
+    for (size_t i = 0; i < opf_machine_count(); i++)
+        if (opf_machine_runs(opf_machine_at(i))) check_all(opf_machine_at(i)->name, "cc", "");
+}
+static void with_clang(void **state) {
+    (void)state;
+    if (!has("clang")) skip();
+    check_all(NULL, "clang", "");
+}
+static void any_number_of_parts(void **state) {
+    (void)state;
+    for (size_t i = 0; i < OPF_COUNT(rows); i++) check_bits(&rows[i]);
+}
+
+/* What is no contraction is left to other schedules, with a reason. */
+static void depthwise(tile_case *c) { tile_result(c, CONV(CONV_SIZES(8, 9, 9, 8, 3), .pad = 1, .groups = 8)); }
+static void squares(tile_case *c) {
+    int x = tile_input(c, "x", false, 2, (opf_dim[]){n(c, 9), n(c, 30)});
+    const opf_expr *v = tile_load_same(c, x, 2);
+    tile_result(c, tile_stage(c, 1, 1, (opf_dim[]){n(c, 9), n(c, 30)}, (const char *[]){"m", "k"}, tile_mul(c, v, v)));
+}
+static void plain_sum(tile_case *c) {
+    int x = tile_input(c, "x", false, 2, (opf_dim[]){n(c, 9), n(c, 30)});
+    tile_result(c, tile_stage(c, 1, 1, (opf_dim[]){n(c, 9), n(c, 30)}, (const char *[]){"m", "k"}, tile_load_same(c, x, 2)));
+}
+static void outer_product(tile_case *c) { PRODUCT(.m = n(c, 30), .n = n(c, 30), .k = n(c, 2)); }
+static void refused(void **state) {
+    (void)state;
+    const row others[] = {ROW(depthwise), ROW(squares), ROW(plain_sum), ROW(outer_product)};
+    for (size_t i = 0; i < OPF_COUNT(others); i++) {
+        tile_case *c = tile_case_new();
+        const char *why = NULL;
+        others[i].build(c);
+        assert_false(tile_schedule(c, "generic", &why));
+        assert_non_null(why);
+        assert_null(c->nest.tile);
+        tile_case_free(c);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refused),
+        cmocka_unit_test(every_instruction_set),
+        cmocka_unit_test(with_clang),
+        cmocka_unit_test(any_number_of_parts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
