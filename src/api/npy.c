@@ -127,6 +127,7 @@ static void swap_element(unsigned char *element, const header *h) {
 }
 
 static void add_utf8(opf_text *out, uint32_t c) {
+    if (c > 0x10FFFF) c = 0xFFFD;
     char bytes[4];
     size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
     static const unsigned char lead[] = {0, 0, 0xC0, 0xE0, 0xF0};

@@ -6,9 +6,10 @@
 
 #include "base/process.h"
 
-/* docs/design.md section 5. Never -ffast-math: NaN, infinities and the order of sums are part of the result. */
+/* docs/design.md section 5. Never -ffast-math: NaN, infinities and the order of sums are part of the result. -pipe: a
+ * compiler that is killed leaves no temporary files. */
 static const char *const flags[] = {
-    "-std=c11", "-O3", "-fPIC", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden", "-w",
+    "-std=c11", "-O3", "-fPIC", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden", "-w", "-pipe",
 };
 
 static void add_words(opf_toolchain *toolchain, const char *text) {
