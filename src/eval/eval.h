@@ -18,7 +18,4 @@ void opf_eval_free(opf_eval *eval);
 /* One node with constant inputs: its outputs in `out` (arena). For constant folding. */
 opf_status opf_eval_node(opf_node *node, const opf_tensor *const *inputs, opf_tensor **out, opf_arena *arena);
 
-/* Evaluates one stage at concrete sizes into `result` (elements in row-major order, double or int64 by `dtype`): the
- * vectorised interpreter that all of the above use. */
-
 #endif

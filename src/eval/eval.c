@@ -1,0 +1,226 @@
+/* The graph as read, node by node. */
+#include "eval/eval.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eval/stage.h"
+
+/* What is held of one value. */
+typedef struct opf_eval_slot {
+    const opf_tensor *tensor;
+    void *owned;         /* its elements, where they are the evaluator's; NULL for inputs and constants */
+    size_t uses;         /* reads still to come */
+} opf_eval_slot;
+
+struct opf_eval {
+    opf_arena *arena;
+    opf_graph *graph;
+    opf_module *module;
+    const opf_tensor *const *inputs;
+    bool keep_all;
+    opf_eval_slot *slots; /* by value id */
+    int64_t *symbols;     /* by symbol index */
+};
+
+static opf_diags *diags_of(const opf_eval *eval) { return eval->module->diags; }
+static opf_place place_of(const opf_eval *eval) { return (opf_place){eval->module->path, NULL, NULL, -1}; }
+
+/* ---- inputs and symbols ---- */
+
+static const char *shape_text(opf_arena *arena, int rank, const int64_t *dims) {
+    const char *text = "[";
+    for (int i = 0; i < rank; i++) text = opf_arena_printf(arena, "%s%s%" PRId64, text, i ? "," : "", dims[i]);
+    return opf_arena_printf(arena, "%s]", text);
+}
+
+static opf_status check_input(opf_eval *eval, const opf_value *value, const opf_tensor *tensor) {
+    opf_text wanted = {0};
+    opf_value_print_type(value, &wanted);
+    const char *given = tensor ? opf_arena_printf(eval->arena, "%s%s", opf_dtype_name(tensor->dtype), shape_text(eval->arena, tensor->rank, tensor->dims)) : "nothing";
+    bool fits = tensor && tensor->dtype == value->dtype && tensor->rank == value->rank;
+    for (int i = 0; fits && i < value->rank; i++) {
+        int64_t size;
+        if (opf_is_int(value->dims[i], &size)) fits = size == tensor->dims[i];
+    }
+    if (!fits) opf_diag_add(diags_of(eval), OPF_ERROR, "shape", place_of(eval), "input '%s' is %s, and %s is given", value->name, opf_text_string(&wanted), given);
+    opf_text_free(&wanted);
+    return fits ? OPF_OK : OPF_ERROR_INPUT;
+}
+
+static void solve_symbols(opf_eval *eval) {
+    opf_symbol_source *sources;
+    size_t count = opf_module_symbol_sources(eval->module, &sources);
+    int symbols = opf_pool_symbols(eval->module->pool);
+    eval->symbols = OPF_ARRAY(eval->arena, int64_t, symbols + 1);
+    for (int i = 0; i < symbols; i++) eval->symbols[i] = opf_pool_symbol(eval->module->pool, i)->nominal;
+    for (size_t i = 0; i < count; i++) eval->symbols[sources[i].symbol->index] = eval->inputs[sources[i].input]->dims[sources[i].axis];
+}
+
+/* Dims of inputs that repeat a symbol, or are expressions, must agree with what the symbols came to. */
+static opf_status check_dims(const opf_eval *eval) {
+    opf_status status = OPF_OK;
+    for (size_t k = 0; k < eval->graph->inputs.count; k++) {
+        const opf_value *value = eval->graph->inputs.data[k];
+        for (int axis = 0; axis < value->rank; axis++) {
+            int64_t size, given = eval->inputs[k]->dims[axis];
+            if (opf_dim_eval(value->dims[axis], eval->symbols, &size) && size == given) continue;
+            opf_text dim = {0};
+            opf_expr_print(value->dims[axis], NULL, &dim);
+            opf_diag_add(diags_of(eval), OPF_ERROR, "shape", place_of(eval), "axis %d of input '%s' has size %" PRId64 " and must be %s, which is %" PRId64, axis, value->name,
+                         given, opf_text_string(&dim), size);
+            opf_text_free(&dim);
+            status = OPF_ERROR_INPUT;
+        }
+    }
+    return status;
+}
+
+static opf_status check_guards(const opf_eval *eval) {
+    opf_status status = OPF_OK;
+    for (size_t i = 0; i < eval->module->guards.count; i++) {
+        const opf_guard *guard = &eval->module->guards.data[i];
+        int64_t left = 0, right = 0;
+        bool known = opf_dim_eval(guard->left, eval->symbols, &left) && opf_dim_eval(guard->right, eval->symbols, &right);
+        if (known && (guard->kind == OPF_GUARD_EQ ? left == right : left >= right)) continue;
+        opf_diag_add(diags_of(eval), OPF_ERROR, "shape", place_of(eval), "the inputs' sizes do not fit: %s (%" PRId64 " and %" PRId64 ")", guard->why, left, right);
+        status = OPF_ERROR_INPUT;
+    }
+    return status;
+}
+
+/* ---- life of values ---- */
+
+static void release(opf_eval *eval, const opf_value *value) {
+    opf_eval_slot *slot = &eval->slots[value->id];
+    free(slot->owned);
+    *slot = (opf_eval_slot){0};
+}
+
+static bool is_kept(const opf_eval *eval, const opf_value *value) { return eval->keep_all || value->is_output; }
+
+static void used(opf_eval *eval, const opf_value *value) {
+    opf_eval_slot *slot = &eval->slots[value->id];
+    if (slot->uses > 0) slot->uses--;
+    if (slot->uses == 0 && slot->owned && !is_kept(eval, value)) release(eval, value);
+}
+
+static void *allocate(void *data, size_t bytes) {
+    (void)data;
+    void *memory = NULL;
+    if (posix_memalign(&memory, 64, bytes) != 0) opf_out_of_memory();
+    memset(memory, 0, bytes);
+    return memory;
+}
+
+static const opf_tensor *tensor_of(const opf_eval *eval, const opf_value *value) {
+    return value->constant ? value->constant : eval->slots[value->id].tensor;
+}
+
+/* ---- nodes ---- */
+
+static opf_status check_types(const opf_node *node) {
+    for (int k = 0; k < node->n_inputs + node->n_outputs; k++) {
+        const opf_value *value = k < node->n_inputs ? node->inputs[k] : node->outputs[k - node->n_inputs];
+        if (!value) continue;
+        bool numbers = value->kind == OPF_VALUE_TENSOR && value->dtype != OPF_STRING && value->dtype != OPF_COMPLEX64 && value->dtype != OPF_COMPLEX128;
+        if (numbers) continue;
+        opf_node_error(node, "unsupported", "'%s' is no tensor of numbers, which is all that can be evaluated", value->name);
+        return OPF_ERROR_UNSUPPORTED;
+    }
+    return OPF_OK;
+}
+
+/* Stages of a node on the given tensors. */
+static opf_status run_node(opf_node *node, opf_eval_stages *job, opf_tensor **out) {
+    opf_call *call;
+    opf_status status = check_types(node);
+    if (status == OPF_OK) status = opf_op_stages(&call, node);
+    if (status != OPF_OK) return status;
+    job->node = node;
+    job->n_results = node->n_outputs;
+    return opf_eval_run_stages(job, &call->stages, call->results, out);
+}
+
+static opf_status evaluate_node(opf_eval *eval, opf_node *node) {
+    const opf_tensor **inputs = OPF_ARRAY(eval->arena, const opf_tensor *, node->n_inputs + 1);
+    opf_tensor **outputs = OPF_ARRAY(eval->arena, opf_tensor *, node->n_outputs + 1);
+    for (int k = 0; k < node->n_inputs; k++) {
+        if (!node->inputs[k]) continue;
+        inputs[k] = tensor_of(eval, node->inputs[k]);
+        if (inputs[k]) continue;
+        opf_node_error(node, "internal", "'%s' was not computed", node->inputs[k]->name);
+        return OPF_ERROR_INTERNAL;
+    }
+    opf_eval_stages job = {.arena = eval->arena, .allocate = allocate, .inputs = inputs, .symbols = eval->symbols};
+    opf_status status = run_node(node, &job, outputs);
+    if (status != OPF_OK) return status;
+    for (int k = 0; k < node->n_outputs; k++) {
+        const opf_value *value = node->outputs[k];
+        if (!value || !outputs[k]) continue;
+        eval->slots[value->id] = (opf_eval_slot){outputs[k], (void *)(uintptr_t)outputs[k]->data, value->uses.count};
+        if (value->uses.count == 0 && !is_kept(eval, value)) release(eval, value);
+    }
+    for (int k = 0; k < node->n_inputs; k++)
+        if (node->inputs[k]) used(eval, node->inputs[k]);
+    return OPF_OK;
+}
+
+/* ---- public ---- */
+
+opf_status opf_eval_new(opf_eval **out, opf_graph *graph, const opf_tensor *const *inputs, bool keep_all) {
+    opf_arena *arena = opf_arena_new();
+    opf_eval *eval = OPF_NEW(arena, opf_eval);
+    *eval = (opf_eval){.arena = arena, .graph = graph, .module = graph->module, .keep_all = keep_all};
+    *out = NULL;
+    size_t n_inputs = graph->inputs.count;
+    eval->inputs = n_inputs ? opf_arena_copy(arena, inputs, n_inputs * sizeof *inputs) : NULL;
+    eval->slots = OPF_ARRAY(arena, opf_eval_slot, graph->module->n_values + 1);
+    opf_status status = OPF_OK;
+    for (size_t k = 0; k < n_inputs; k++) {
+        opf_status fits = check_input(eval, graph->inputs.data[k], inputs[k]);
+        if (fits != OPF_OK) status = fits;
+        eval->slots[graph->inputs.data[k]->id].tensor = inputs[k];
+    }
+    if (status == OPF_OK) {
+        solve_symbols(eval);
+        status = check_dims(eval);
+        opf_status guards = check_guards(eval);
+        if (status == OPF_OK) status = guards;
+    }
+    if (status == OPF_OK) *out = eval;
+    else opf_eval_free(eval);
+    return status;
+}
+
+opf_status opf_eval_run(opf_eval *eval) {
+    for (size_t i = 0; i < eval->graph->nodes.count; i++) {
+        opf_status status = evaluate_node(eval, eval->graph->nodes.data[i]);
+        if (status != OPF_OK) return status;
+    }
+    return OPF_OK;
+}
+
+const opf_tensor *opf_eval_value(const opf_eval *eval, const opf_value *value) { return tensor_of(eval, value); }
+
+void opf_eval_free(opf_eval *eval) {
+    if (!eval) return;
+    for (int i = 0; eval->slots && i < eval->module->n_values; i++) free(eval->slots[i].owned);
+    opf_arena_free(eval->arena);
+}
+
+static void *allocate_in_arena(void *data, size_t bytes) {
+    uintptr_t memory = (uintptr_t)opf_arena_alloc(data, bytes + 64);
+    return (void *)((memory + 63) / 64 * 64);
+}
+
+opf_status opf_eval_node(opf_node *node, const opf_tensor *const *inputs, opf_tensor **out, opf_arena *arena) {
+    const opf_pool *pool = node->graph->module->pool;
+    int symbols = opf_pool_symbols(pool);
+    int64_t *values = OPF_ARRAY(arena, int64_t, symbols + 1);
+    for (int i = 0; i < symbols; i++) values[i] = opf_pool_symbol(pool, i)->nominal;
+    opf_eval_stages job = {.arena = arena, .allocate = allocate_in_arena, .data = arena, .inputs = inputs, .symbols = values};
+    return run_node(node, &job, out);
+}
