@@ -71,8 +71,8 @@ static void cut_at(const char *name, size_t step, int whole_parts) {
 static void cut_at_every_length(void **state) {
     (void)state;
     cut_at("onnx/storage.onnx", 1, 0);
-    cut_at("onnx/functions.onnx", 1, 6); /* before each operator set and function but the first */
-    cut_at("onnx/attributes.onnx", 1, 0);
+    cut_at("onnx/functions.onnx", 1, 6); /* after each operator set and function but the last */
+    cut_at("onnx/attributes.onnx", 1, 1);
 }
 
 static void a_real_model_cut(void **state) {
