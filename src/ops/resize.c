@@ -198,36 +198,27 @@ static opf_fraction half_pixel_symmetric(opf_call *call, const opf_resize_axis *
     return fraction(opf_add(pool, plain.numerator, opf_sub(pool, asked, rounded)), plain.denominator);
 }
 
-/* The number of steps between the first and the last output position, as the scale asks for it before it is rounded to
- * whole positions; at least one step of the smallest kind, so that it can divide. */
-static opf_fraction output_steps(opf_call *call, const opf_resize_axis *axis) {
-    opf_pool *pool = call->pool;
-    const opf_expr *one = opf_call_int(call, 1);
-    if (is_exact(call, axis)) return fraction(opf_max(pool, opf_sub(pool, axis->output, one), one), one);
-    const opf_expr *asked = opf_sub(pool, opf_mul(pool, axis->input, axis->scale.numerator), axis->scale.denominator);
-    return fraction(opf_max(pool, asked, one), axis->scale.denominator);
-}
-
-/* i * (input - 1) / steps; 0 for an output of one position. */
+/* i * (input - 1) / (asked output - 1), where the size asked for is what the scale says before it is rounded to whole
+ * positions: so ONNX's own test data wants it. 0 for an output of one position. */
 static opf_fraction align_corners(opf_call *call, const opf_resize_axis *axis, const opf_expr *i) {
     opf_pool *pool = call->pool;
     const opf_expr *one = opf_call_int(call, 1), *along = opf_mul(pool, i, opf_sub(pool, axis->input, one));
     if (opf_is_value(axis->output, 1)) return fraction(opf_call_int(call, 0), one);
-    opf_fraction steps = output_steps(call, axis);
-    return fraction(opf_mul(pool, along, steps.denominator), steps.numerator);
+    if (is_exact(call, axis)) return fraction(along, opf_max(pool, opf_sub(pool, axis->output, one), one));
+    const opf_expr *asked = opf_sub(pool, opf_mul(pool, axis->input, axis->scale.numerator), axis->scale.denominator);
+    return fraction(opf_mul(pool, along, axis->scale.denominator), opf_max(pool, asked, one));
 }
 
 /* [start, end] of the region, in fractions of input - 1, spread over the output; its centre for one position. */
 static opf_fraction crop(opf_call *call, const opf_resize_axis *axis, const opf_expr *i, opf_fraction start, opf_fraction end) {
     opf_pool *pool = call->pool;
-    const opf_expr *two = opf_call_int(call, 2);
-    opf_dim span = opf_sub(pool, axis->input, opf_call_int(call, 1));
+    const opf_expr *one = opf_call_int(call, 1), *two = opf_call_int(call, 2);
+    opf_dim span = opf_sub(pool, axis->input, one), steps = opf_sub(pool, axis->output, one);
     const opf_expr *from = opf_mul(pool, start.numerator, end.denominator), *to = opf_mul(pool, end.numerator, start.denominator);
     const opf_expr *unit = opf_mul(pool, start.denominator, end.denominator);
-    if (opf_is_value(axis->output, 1) && is_exact(call, axis)) return reduced(call, fraction(opf_mul(pool, opf_add(pool, from, to), span), opf_mul(pool, unit, two)));
-    opf_fraction steps = output_steps(call, axis);
-    const opf_expr *along = opf_add(pool, opf_mul(pool, from, steps.numerator), opf_mul(pool, opf_mul(pool, i, opf_sub(pool, to, from)), steps.denominator));
-    return fraction(opf_mul(pool, along, span), opf_mul(pool, unit, steps.numerator));
+    if (opf_is_value(axis->output, 1)) return reduced(call, fraction(opf_mul(pool, opf_add(pool, from, to), span), opf_mul(pool, unit, two)));
+    const opf_expr *along = opf_add(pool, opf_mul(pool, from, steps), opf_mul(pool, i, opf_sub(pool, to, from)));
+    return fraction(opf_mul(pool, along, span), opf_mul(pool, unit, opf_max(pool, steps, one)));
 }
 
 static opf_fraction coordinate(opf_call *call, const opf_resize_axis *axis, coordinate_mode mode, int variable) {

@@ -50,7 +50,8 @@ static slice_axis forward(opf_call *call, opf_dim extent, const opf_expr *start,
     return out;
 }
 
-/* ONNX clamps the start of a backward slice to the first element, where numpy takes nothing. */
+/* ONNX clamps the start of a backward slice to the first element, where numpy takes nothing. The largest integer as its end
+ * is read as "to the end" here too, as exporters mean it. */
 static slice_axis backward(opf_call *call, opf_dim extent, const opf_expr *start, const opf_expr *end, int64_t step) {
     opf_pool *pool = call->pool;
     const opf_expr *zero = opf_call_int(call, 0), *before = opf_call_int(call, -1);
@@ -58,8 +59,8 @@ static slice_axis backward(opf_call *call, opf_dim extent, const opf_expr *start
     slice_axis out = {.first = top};
     if (is_far(start, false)) start = zero;
     if (!is_far(start, true)) out.first = opf_call_at_most_dim(call, opf_call_at_least(call, from_start(call, start, extent), zero, short_axis), top, short_axis);
-    if (is_far(end, false)) last = before;
-    else last = is_far(end, true) ? extent : opf_call_at_least(call, from_start(call, end, extent), before, short_axis);
+    if (is_far(end, false) || is_far(end, true)) last = before;
+    else last = opf_call_at_least(call, from_start(call, end, extent), before, short_axis);
     opf_dim span = opf_call_at_least(call, opf_sub(pool, out.first, last), zero, short_axis);
     out.length = opf_ceildiv(pool, span, opf_call_int(call, -step));
     return out;
