@@ -149,76 +149,6 @@ static void print_call(printer *p, const opf_expr *e, opf_dtype of) {
     opf_text_add(p->out, ")");
 }
 
-/* Sums of indices: "a + 3*b - 1" rather than helpers and negative factors. */
-static void print_term(printer *p, const opf_expr *term, bool first) {
-    const opf_expr *factor = term->kind == OPF_EXPR_BINARY && term->op == OPF_OP_MUL ? term->args[0] : NULL;
-    const opf_expr *other = factor ? term->args[1] : NULL;
-    int64_t value = 0;
-    if (factor && !opf_is_int(factor, &value) && opf_is_int(other, &value)) {
-        const opf_expr *swap = factor;
-        factor = other;
-        other = swap;
-    }
-    bool scaled = factor && opf_is_int(factor, &value);
-    if (!scaled && opf_is_int(term, &value) && value < 0 && value > INT64_MIN && !first) {
-        opf_text_printf(p->out, " - ");
-        print_integer(p->out, OPF_INT64, -value);
-        return;
-    }
-    bool minus = scaled && value < 0 && value > INT64_MIN;
-    if (!first) opf_text_add(p->out, minus ? " - " : " + ");
-    else if (minus) opf_text_add(p->out, "-");
-    if (!scaled) {
-        print(p, term, LEVEL_SUM + 1);
-        return;
-    }
-    if (value != -1) {
-        print(p, other, LEVEL_PRODUCT);
-        opf_text_add(p->out, " * ");
-        print_integer(p->out, OPF_INT64, minus ? -value : value);
-    } else {
-        print(p, other, LEVEL_PRODUCT);
-    }
-}
-
-static bool is_minus_term(const opf_expr *e) {
-    int64_t value;
-    if (opf_is_int(e, &value)) return value < 0;
-    return e->kind == OPF_EXPR_BINARY && e->op == OPF_OP_MUL &&
-           ((opf_is_int(e->args[0], &value) && value < 0) || (opf_is_int(e->args[1], &value) && value < 0));
-}
-
-enum { MOST_TERMS = 256 };
-
-static int collect_terms(const opf_expr *e, const opf_expr **terms, int count) {
-    if (count < 0 || count >= MOST_TERMS) return -1;
-    if (e->kind == OPF_EXPR_BINARY && e->op == OPF_OP_ADD)
-        return collect_terms(e->args[1], terms, collect_terms(e->args[0], terms, count));
-    terms[count] = e;
-    return count + 1;
-}
-
-static void print_index_sum(printer *p, const opf_expr *e, int level) {
-    const opf_expr *terms[MOST_TERMS + 1];
-    int count = collect_terms(e, terms, 0);
-    bool brackets = level > LEVEL_SUM;
-    open(p, brackets);
-    if (count < 0) {
-        print(p, e->args[0], LEVEL_SUM);
-        opf_text_add(p->out, " + ");
-        print(p, e->args[1], LEVEL_SUM + 1);
-        shut(p, brackets);
-        return;
-    }
-    int lead = 0; /* a positive term first, where there is one */
-    while (lead < count - 1 && is_minus_term(terms[lead])) lead++;
-    if (is_minus_term(terms[lead])) lead = 0;
-    print_term(p, terms[lead], true);
-    for (int i = 0; i < count; i++)
-        if (i != lead) print_term(p, terms[i], false);
-    shut(p, brackets);
-}
-
 static void print_infix(printer *p, const opf_expr *e, const char *infix, int own, int level) {
     bool brackets = level > own || (own <= LEVEL_COMPARE && level > LEVEL_SELECT);
     open(p, brackets);
@@ -230,39 +160,15 @@ static void print_infix(printer *p, const opf_expr *e, const char *infix, int ow
     shut(p, brackets);
 }
 
+/* Indices: the pool keeps sums as "positive terms - negative terms" with the numbers last, which is how they are read. */
 static void print_index_binary(printer *p, const opf_expr *e, int level) {
-    switch (e->op) {
-    case OPF_OP_ADD: print_index_sum(p, e, level); return;
-    case OPF_OP_SUB: print_infix(p, e, "-", LEVEL_SUM, level); return;
-    case OPF_OP_MUL: {
-        int64_t value;
-        if (opf_is_int(e->args[0], &value)) { /* the number last: i * 64 */
-            bool brackets = level > LEVEL_PRODUCT || (value < 0 && level >= LEVEL_PRODUCT);
-            open(p, brackets);
-            if (value == -1) {
-                opf_text_add(p->out, "-");
-                print(p, e->args[1], LEVEL_UNARY);
-            } else {
-                print(p, e->args[1], LEVEL_PRODUCT);
-                opf_text_add(p->out, " * ");
-                print(p, e->args[0], LEVEL_UNARY);
-            }
-            shut(p, brackets);
-        } else {
-            print_infix(p, e, "*", LEVEL_PRODUCT, level);
-        }
-        return;
-    }
-    case OPF_OP_FLOORDIV:
-    case OPF_OP_FLOORMOD: {
-        int64_t divisor; /* a symbol may be 0 where nothing is to be computed: only numbers are divided by plainly */
-        if (opf_is_int(e->args[1], &divisor) && divisor > 0 && nonnegative(p, e->args[0]))
-            print_infix(p, e, e->op == OPF_OP_FLOORDIV ? "/" : "%", LEVEL_PRODUCT, level);
-        else print_call(p, e, OPF_INT64);
-        return;
-    }
-    default: print_call(p, e, OPF_INT64); return;
-    }
+    const op_row *row = &ops[e->op];
+    int64_t divisor; /* a symbol may be 0 where nothing is to be computed: only numbers are divided by plainly */
+    bool division = e->op == OPF_OP_FLOORDIV || e->op == OPF_OP_FLOORMOD;
+    if (division && opf_is_int(e->args[1], &divisor) && divisor > 0 && nonnegative(p, e->args[0]))
+        print_infix(p, e, e->op == OPF_OP_FLOORDIV ? "/" : "%", LEVEL_PRODUCT, level);
+    else if (row->level == LEVEL_SUM || e->op == OPF_OP_MUL) print_infix(p, e, row->infix, row->level, level);
+    else print_call(p, e, OPF_INT64);
 }
 
 static void print_rounded(printer *p, const opf_expr *e) {
@@ -398,7 +304,7 @@ void opf_emit_dim(opf_dim dim, opf_text *out) { print(&(printer){NULL, out}, dim
 
 /* ---- names ---- */
 
-static bool taken_word(const char *name) {
+bool opf_emit_is_word(const char *name) {
     static const char *const words[] = {
         "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float",
         "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static",
@@ -425,5 +331,5 @@ void opf_emit_symbol(const opf_symbol *symbol, opf_text *out) {
     bool limit = length > 4 && (strcmp(name + length - 4, "_MAX") == 0 || strcmp(name + length - 4, "_MIN") == 0);
     if (name[0] == '_') opf_text_add(out, "s");
     opf_text_add(out, name);
-    if (reserved || numbered || fixed_width || limit || taken_word(name) || name[length - 1] == '_') opf_text_add(out, "_");
+    if (reserved || numbered || fixed_width || limit || opf_emit_is_word(name) || name[length - 1] == '_') opf_text_add(out, "_");
 }

@@ -7,8 +7,12 @@
 const char *opf_emit_value_ctype(opf_dtype dtype); /* of a local that holds a value: half types are computed as float */
 const char *opf_emit_suffix(opf_dtype dtype);      /* of the prelude's helpers: "f32", "i64", … */
 bool opf_emit_can_type(opf_dtype dtype);           /* false: kernels cannot hold this element type */
+bool opf_emit_is_word(const char *name);           /* a keyword of C, or a name that every kernel has */
 
 /* Like opf_emit_expr, in parentheses where it is no primary expression. */
 void opf_emit_operand(const opf_expr *e, const opf_emit_scope *scope, opf_text *out);
+
+/* The comment above a kernel. */
+void opf_emit_banner(const opf_nest *nest, opf_text *out);
 
 #endif

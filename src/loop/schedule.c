@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "loop/scheduler.h"
+#include "loop/tile.h"
 
 static void add_arguments(opf_scheduler *s) {
     const opf_group *group = s->group;
@@ -68,6 +69,8 @@ opf_status opf_nest_schedule(opf_nest **out, const opf_group *group, const opf_m
     nest->units = opf_int(module->pool, 1);
     nest->scratch_bytes = opf_int(module->pool, 0);
     *out = nest;
+    const char *why_not;
+    if (opf_tile_schedule(nest, &why_not)) return OPF_OK;
     int n = (int)group->stages.list.count;
     opf_scheduler s = {.pool = module->pool, .arena = module->arena, .group = group, .nest = nest, .n_inputs = (int)group->stages.inputs.count, .n_stages = n};
     s.kept = OPF_ARRAY(s.arena, bool, n + 1);

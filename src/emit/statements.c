@@ -1,0 +1,265 @@
+/* Statements as C: loops, stores, reductions. */
+#include "emit/statements.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+/* ---- lines and expressions ---- */
+
+static void begin_line(opf_statements *s) { opf_text_printf(s->out, "%*s", 4 * s->indent, ""); }
+
+static void line(opf_statements *s, const char *format, ...) {
+    va_list arguments;
+    begin_line(s);
+    va_start(arguments, format);
+    opf_text_vprintf(s->out, format, arguments);
+    va_end(arguments);
+    opf_text_add(s->out, "\n");
+}
+
+static bool is_half(opf_dtype dtype) { return dtype == OPF_FLOAT16 || dtype == OPF_BFLOAT16; }
+static bool is_argument(const opf_nest_buffer *buffer) { return buffer->memory == OPF_MEMORY_INPUT || buffer->memory == OPF_MEMORY_RESULT; }
+
+static void print_load(void *data, const opf_expr *load, opf_text *out);
+static void print_variable(void *data, int position, opf_text *out) { opf_text_add(out, ((opf_statements *)data)->variables[position]); }
+
+static bool is_nonnegative(void *data, const opf_expr *e) {
+    const opf_statements *s = data;
+    return opf_expr_prove_le(s->nest->pool, opf_int(s->nest->pool, 0), e, s->domain);
+}
+
+static opf_emit_scope scope_of(opf_statements *s) { return (opf_emit_scope){print_load, print_variable, s, is_nonnegative}; }
+
+static void print(opf_statements *s, const opf_expr *e, opf_text *out) {
+    opf_emit_scope scope = scope_of(s);
+    opf_emit_expr(e, &scope, out);
+}
+
+static void print_operand(opf_statements *s, const opf_expr *e, opf_text *out) {
+    opf_emit_scope scope = scope_of(s);
+    opf_emit_operand(e, &scope, out);
+}
+
+static void print_place(opf_statements *s, int buffer, const opf_expr *offset, opf_text *out) {
+    s->used[buffer] = true;
+    opf_text_add(out, s->buffers[buffer]);
+    if (!offset) return;
+    opf_text_add(out, "[");
+    print(s, offset, out);
+    opf_text_add(out, "]");
+}
+
+static void print_load(void *data, const opf_expr *load, opf_text *out) {
+    opf_statements *s = data;
+    const opf_nest_buffer *buffer = &s->nest->buffers.data[load->index];
+    bool convert = is_half(buffer->dtype) && is_argument(buffer);
+    if (convert) opf_text_printf(out, "opf_%s_to_f32(", opf_emit_suffix(buffer->dtype));
+    print_place(s, load->index, load->n_args ? load->args[0] : NULL, out);
+    if (convert) opf_text_add(out, ")");
+}
+
+static const char *text_of(opf_statements *s, const opf_expr *e, bool operand) {
+    opf_text text = {0};
+    if (operand) print_operand(s, e, &text);
+    else print(s, e, &text);
+    const char *string = opf_arena_string(s->names.arena, opf_text_string(&text));
+    opf_text_free(&text);
+    return string;
+}
+
+/* ---- loops ---- */
+
+static void declare(opf_statements *s, int variable) {
+    s->variables[variable] = opf_names_take(&s->names, "i_", s->nest->variables.data[variable].name);
+}
+
+static void print_body(opf_statements *s, const opf_block *body) {
+    s->indent++;
+    opf_emit_block(s, body);
+    s->indent--;
+    line(s, "}");
+}
+
+static void print_loop(opf_statements *s, const opf_code *code) {
+    size_t mark = opf_names_mark(&s->names);
+    const char *from = text_of(s, code->from, false), *to = text_of(s, code->to, false);
+    declare(s, code->variable);
+    const char *name = s->variables[code->variable];
+    if (code->step == 1) line(s, "for (int64_t %s = %s; %s < %s; %s++) {", name, from, name, to, name);
+    else line(s, "for (int64_t %s = %s; %s < %s; %s += %lld) {", name, from, name, to, name, (long long)code->step);
+    print_body(s, &code->body);
+    opf_names_release(&s->names, mark);
+}
+
+static void print_share(opf_statements *s, const opf_code *code) {
+    if (code->variable < 0) {
+        line(s, "if (part == 0) {");
+        print_body(s, &code->body);
+        return;
+    }
+    s->uses_parts = true;
+    const char *share = opf_names_take(&s->names, "", "share"); /* stays in scope with its block */
+    const char *to = text_of(s, code->to, code->step > 1);
+    long long step = (long long)code->step;
+    if (step > 1) {
+        const char *stop = opf_names_take(&s->names, "", "stop");
+        line(s, "const opf_span %s = opf_share((%s + %lld) / %lld, part, parts);", share, to, step - 1, step);
+        line(s, "const int64_t %s = opf_min_i64(%s, %s.end * %lld);", stop, to, share, step);
+        size_t mark = opf_names_mark(&s->names);
+        declare(s, code->variable);
+        const char *name = s->variables[code->variable];
+        line(s, "for (int64_t %s = %s.begin * %lld; %s < %s; %s++) {", name, share, step, name, stop, name);
+        print_body(s, &code->body);
+        opf_names_release(&s->names, mark);
+        return;
+    }
+    line(s, "const opf_span %s = opf_share(%s, part, parts);", share, to);
+    size_t mark = opf_names_mark(&s->names);
+    declare(s, code->variable);
+    const char *name = s->variables[code->variable];
+    line(s, "for (int64_t %s = %s.begin; %s < %s.end; %s++) {", name, share, name, share, name);
+    print_body(s, &code->body);
+    opf_names_release(&s->names, mark);
+}
+
+/* ---- stores ---- */
+
+/* "a[i] += x" for a[i] = a[i] + x */
+static const char *compound(const opf_code *code, const opf_expr **rest) {
+    const opf_expr *value = code->value;
+    bool binary = value->kind == OPF_EXPR_BINARY && opf_dtype_is_float((opf_dtype)value->dtype) && !is_half((opf_dtype)value->dtype);
+    if (!binary || (value->op != OPF_OP_ADD && value->op != OPF_OP_MUL)) return NULL;
+    const opf_expr *old = value->args[0];
+    if (old->kind != OPF_EXPR_LOAD || old->index != code->buffer) return NULL;
+    if ((old->n_args ? old->args[0] : NULL) != code->offset) return NULL;
+    *rest = value->args[1];
+    return value->op == OPF_OP_ADD ? "+=" : "*=";
+}
+
+static void print_store(opf_statements *s, const opf_code *code) {
+    const opf_nest_buffer *buffer = &s->nest->buffers.data[code->buffer];
+    const opf_expr *rest = NULL;
+    const char *how = code->declares ? NULL : compound(code, &rest);
+    const char *value = text_of(s, rest ? rest : code->value, false);
+    begin_line(s);
+    if (code->declares) {
+        s->buffers[code->buffer] = opf_names_take(&s->names, "", buffer->name);
+        opf_text_printf(s->out, "%s%s ", buffer->changes ? "" : "const ", opf_emit_value_ctype(buffer->dtype));
+    }
+    print_place(s, code->buffer, code->offset, s->out);
+    bool convert = is_half(buffer->dtype) && is_argument(buffer);
+    if (convert) opf_text_printf(s->out, " = opf_f32_to_%s(%s);\n", opf_emit_suffix(buffer->dtype), value);
+    else opf_text_printf(s->out, " %s %s;\n", how ? how : "=", value);
+}
+
+static void print_array(opf_statements *s, const opf_code *code) {
+    const opf_nest_buffer *buffer = &s->nest->buffers.data[code->buffer];
+    const char *elements = text_of(s, buffer->elements, false);
+    s->buffers[code->buffer] = opf_names_take(&s->names, "", buffer->name);
+    line(s, "%s %s[%s];", opf_emit_value_ctype(buffer->dtype), s->buffers[code->buffer], elements);
+}
+
+/* ---- reductions ---- */
+
+typedef struct reducer { const char *function, *join, *compound; } reducer;
+static const reducer reducers[OPF_COMBINE_COUNT] = {
+    [OPF_COMBINE_SUM] = {"sum", "add", "+="},
+    [OPF_COMBINE_PROD] = {"prod", "mul", "*="},
+    [OPF_COMBINE_MIN] = {"min_reduce", "min", NULL},
+    [OPF_COMBINE_MAX] = {"max_reduce", "max", NULL},
+};
+
+static const char *run_text(opf_statements *s, const opf_run *run) {
+    s->used[run->buffer] = true;
+    if (opf_is_value(run->offset, 0)) return s->buffers[run->buffer];
+    return opf_arena_printf(s->names.arena, "%s + %s", s->buffers[run->buffer], text_of(s, run->offset, false));
+}
+
+static const char *reduction_text(opf_statements *s, const opf_code *code, const char *suffix) {
+    const char *count = text_of(s, code->to, false), *first = run_text(s, &code->operands[0]);
+    opf_arena *arena = s->names.arena;
+    if (code->n_operands == 1) return opf_arena_printf(arena, "opf_%s_%s(%s, %s)", reducers[code->combiner].function, suffix, first, count);
+    const char *second = run_text(s, &code->operands[1]);
+    if (strcmp(first, second) == 0) return opf_arena_printf(arena, "opf_sumsq_%s(%s, %s)", suffix, first, count);
+    return opf_arena_printf(arena, "opf_dot_%s(%s, %s, %s)", suffix, first, second, count);
+}
+
+static void print_reduce(opf_statements *s, const opf_code *code) {
+    const opf_nest_buffer *buffer = &s->nest->buffers.data[code->buffer];
+    const reducer *row = &reducers[code->combiner];
+    const char *suffix = opf_emit_suffix(buffer->dtype), *value = reduction_text(s, code, suffix);
+    if (code->declares) {
+        s->buffers[code->buffer] = opf_names_take(&s->names, "", buffer->name);
+        line(s, "const %s %s = %s;", opf_emit_value_ctype(buffer->dtype), s->buffers[code->buffer], value);
+        return;
+    }
+    const char *name = s->buffers[code->buffer];
+    if (row->compound && opf_dtype_is_float(buffer->dtype)) line(s, "%s %s %s;", name, row->compound, value);
+    else line(s, "%s = opf_%s_%s(%s, %s);", name, row->join, suffix, name, value);
+}
+
+/* ---- all ---- */
+
+static void print_note(opf_statements *s, const char *text) {
+    if (!text) return;
+    begin_line(s);
+    opf_text_add(s->out, "/* ");
+    opf_emit_comment(text, s->out);
+    opf_text_add(s->out, " */\n");
+}
+
+static void print_code(opf_statements *s, const opf_code *code) {
+    switch (code->kind) {
+    case OPF_CODE_NOTE: print_note(s, code->text); break;
+    case OPF_CODE_SHARE: print_share(s, code); break;
+    case OPF_CODE_LOOP: print_loop(s, code); break;
+    case OPF_CODE_IF:
+        line(s, "if (%s) {", text_of(s, code->value, false));
+        print_body(s, &code->body);
+        break;
+    case OPF_CODE_INDEX: {
+        const char *value = text_of(s, code->value, false);
+        declare(s, code->variable);
+        line(s, "const int64_t %s = %s;", s->variables[code->variable], value);
+        break;
+    }
+    case OPF_CODE_ARRAY: print_array(s, code); break;
+    case OPF_CODE_STORE: print_store(s, code); break;
+    case OPF_CODE_REDUCE: print_reduce(s, code); break;
+    }
+}
+
+void opf_emit_block(opf_statements *s, const opf_block *block) {
+    size_t mark = opf_names_mark(&s->names);
+    for (size_t i = 0; i < block->list.count; i++) print_code(s, block->list.data[i]);
+    opf_names_release(&s->names, mark);
+}
+
+/* ---- declarations ---- */
+
+static void declare_scratch(const opf_statements *s, const opf_nest_buffer *buffer, const char *name, opf_text *out) {
+    const char *type = opf_emit_value_ctype(buffer->dtype);
+    opf_text_printf(out, "    %s *restrict %s = (%s *)(void *)(args->scratch + (size_t)part * args->scratch_stride", type, name, type);
+    if (!opf_is_value(buffer->offset, 0)) {
+        opf_text_add(out, " + (size_t)");
+        opf_emit_scope none = {.load = NULL};
+        opf_emit_operand(buffer->offset, &none, out);
+    }
+    opf_text_add(out, ");\n");
+    (void)s;
+}
+
+void opf_emit_declarations(opf_statements *s, opf_text *out) {
+    size_t n_inputs = s->nest->group->stages.inputs.count;
+    for (size_t i = 0; i < s->nest->buffers.count; i++) {
+        const opf_nest_buffer *buffer = &s->nest->buffers.data[i];
+        if (!s->used[i]) continue;
+        if (is_argument(buffer)) {
+            bool input = buffer->memory == OPF_MEMORY_INPUT;
+            size_t at = (size_t)buffer->index + (input ? 0 : n_inputs);
+            opf_text_printf(out, "    %s%s *restrict %s = args->p[%zu];\n", input ? "const " : "", opf_emit_ctype(buffer->dtype), s->buffers[i], at);
+        } else if (buffer->memory == OPF_MEMORY_SCRATCH) {
+            declare_scratch(s, buffer, s->buffers[i], out);
+        }
+    }
+}

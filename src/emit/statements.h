@@ -1,0 +1,24 @@
+/* A nest's statements as C. Private to src/emit. */
+#ifndef OPF_EMIT_STATEMENTS_H
+#define OPF_EMIT_STATEMENTS_H
+
+#include "emit/names.h"
+#include "emit/spelling.h"
+
+typedef struct opf_statements {
+    const opf_nest *nest;
+    opf_domain domain;           /* of all variables */
+    opf_names names;
+    const char **variables;      /* by position, once declared */
+    const char **buffers;        /* by number */
+    bool *used;                  /* by buffer: something reads or writes it */
+    bool uses_parts;
+    int indent;
+    opf_text *out;
+} opf_statements;
+
+void opf_emit_block(opf_statements *s, const opf_block *block);
+/* Declarations that stand at the top of the body: arguments, scratch. */
+void opf_emit_declarations(opf_statements *s, opf_text *out);
+
+#endif
