@@ -114,6 +114,15 @@ static opf_status make_result(const opf_eval_stages *job, const opf_operand *fro
     return OPF_OK;
 }
 
+/* A stage that is a result of the node is a value: later stages of the node read it rounded, as other nodes do. */
+static void round_result(const opf_eval_stages *job, const int *results, size_t stage, const opf_operand *operand) {
+    bool is_result = false;
+    for (int k = 0; k < job->n_results; k++) is_result = is_result || results[k] == (int)stage;
+    if (!is_result || !opf_dtype_is_float(operand->dtype)) return;
+    double *data = (double *)(uintptr_t)operand->data;
+    for (int64_t i = 0; i < operand->elements; i++) data[i] = opf_dtype_round(operand->dtype, data[i]);
+}
+
 /* ---- the node ---- */
 
 opf_status opf_eval_run_stages(const opf_eval_stages *job, const opf_stages *stages, const int *results, opf_tensor **out) {
@@ -127,6 +136,7 @@ opf_status opf_eval_run_stages(const opf_eval_stages *job, const opf_stages *sta
     for (size_t i = 0; status == OPF_OK && i < stages->list.count; i++) {
         status = run_stage(job, stages->list.data[i], operands, (int)(n_inputs + i));
         owned[n_inputs + i] = (void *)(uintptr_t)operands[n_inputs + i].data;
+        if (status == OPF_OK) round_result(job, results, i, &operands[n_inputs + i]);
     }
     for (int k = 0; status == OPF_OK && k < job->n_results; k++) {
         out[k] = NULL;
