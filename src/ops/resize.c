@@ -181,6 +181,14 @@ static bool is_exact(opf_call *call, const opf_resize_axis *axis) {
     return opf_expr_prove_eq(call->pool, opf_mul(call->pool, axis->input, axis->scale.numerator), opf_mul(call->pool, axis->output, axis->scale.denominator));
 }
 
+/* `several` where the output has more than one position, else `single`. */
+static opf_fraction by_positions(opf_call *call, opf_dim output, opf_fraction several, opf_fraction single) {
+    if (opf_is_value(output, 1)) return single;
+    if (opf_is_int(output, NULL)) return several;
+    const opf_expr *many = opf_call_less(call, opf_call_int(call, 1), output);
+    return fraction(opf_select(call->pool, many, several.numerator, single.numerator), opf_select(call->pool, many, several.denominator, single.denominator));
+}
+
 /* (2 i + 1) / (2 scale) - 1 / 2, or without the last term. */
 static opf_fraction half_pixel(opf_call *call, const opf_resize_axis *axis, const opf_expr *i, bool shifted) {
     opf_pool *pool = call->pool;
@@ -216,9 +224,9 @@ static opf_fraction crop(opf_call *call, const opf_resize_axis *axis, const opf_
     opf_dim span = opf_sub(pool, axis->input, one), steps = opf_sub(pool, axis->output, one);
     const opf_expr *from = opf_mul(pool, start.numerator, end.denominator), *to = opf_mul(pool, end.numerator, start.denominator);
     const opf_expr *unit = opf_mul(pool, start.denominator, end.denominator);
-    if (opf_is_value(axis->output, 1)) return reduced(call, fraction(opf_mul(pool, opf_add(pool, from, to), span), opf_mul(pool, unit, two)));
+    opf_fraction centre = reduced(call, fraction(opf_mul(pool, opf_add(pool, from, to), span), opf_mul(pool, unit, two)));
     const opf_expr *along = opf_add(pool, opf_mul(pool, from, steps), opf_mul(pool, i, opf_sub(pool, to, from)));
-    return fraction(opf_mul(pool, along, span), opf_mul(pool, unit, opf_max(pool, steps, one)));
+    return by_positions(call, axis->output, fraction(opf_mul(pool, along, span), opf_mul(pool, unit, opf_max(pool, steps, one))), centre);
 }
 
 static opf_fraction coordinate(opf_call *call, const opf_resize_axis *axis, coordinate_mode mode, int variable) {
@@ -226,9 +234,7 @@ static opf_fraction coordinate(opf_call *call, const opf_resize_axis *axis, coor
     switch (mode) {
     case HALF_PIXEL: return half_pixel(call, axis, i, true);
     case HALF_PIXEL_SYMMETRIC: return half_pixel_symmetric(call, axis, i);
-    case PYTORCH_HALF_PIXEL:
-        if (opf_is_value(axis->output, 1)) return fraction(opf_call_int(call, 0), opf_call_int(call, 1));
-        return half_pixel(call, axis, i, true);
+    case PYTORCH_HALF_PIXEL: return by_positions(call, axis->output, half_pixel(call, axis, i, true), fraction(opf_call_int(call, 0), opf_call_int(call, 1)));
     case ALIGN_CORNERS: return align_corners(call, axis, i);
     case TF_HALF_PIXEL_FOR_NN: return half_pixel(call, axis, i, false);
     default: return fraction(opf_mul(call->pool, i, axis->scale.denominator), axis->scale.numerator);
