@@ -136,7 +136,7 @@ opf_status opf_eval_run_stages(const opf_eval_stages *job, const opf_stages *sta
     for (size_t i = 0; status == OPF_OK && i < stages->list.count; i++) {
         status = run_stage(job, stages->list.data[i], operands, (int)(n_inputs + i));
         owned[n_inputs + i] = (void *)(uintptr_t)operands[n_inputs + i].data;
-        if (status == OPF_OK) round_result(job, results, i, &operands[n_inputs + i]);
+        if (status == OPF_OK && i + 1 < stages->list.count) round_result(job, results, i, &operands[n_inputs + i]);
     }
     for (int k = 0; status == OPF_OK && k < job->n_results; k++) {
         out[k] = NULL;
