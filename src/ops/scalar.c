@@ -11,6 +11,7 @@ typedef struct builder {
     const opf_scalar_case *one;
     opf_dtype T, compute;
     int rank;
+    int axis;                                      /* where the second operand starts; -1: numpy's way */
     opf_dim out[OPF_MAX_RANK];
     const opf_expr *fold;                          /* variadic: all inputs folded */
     const opf_expr *left, *right;                  /* variadic: the two operands of one fold */
@@ -71,23 +72,28 @@ static const opf_scalar_case *find_case(builder *builder) {
 /* ---- operands ---- */
 
 /* Before opset 7 the second operand of a binary operator was placed by attributes: `broadcast` 1 lets it be smaller, and
- * its first axis is axis `axis` of the first operand's (default: they end together). */
+ * its first axis is axis `axis` of the first operand's. -1: both end together, as in numpy. */
+static int aligned_axis(builder *builder) {
+    opf_call *call = builder->call;
+    const opf_value *a = opf_call_input(call, 0), *b = opf_call_input(call, 1);
+    bool given = opf_node_attr(call->node, "axis") != NULL, single = b && b->rank == 1 && opf_is_value(b->dims[0], 1);
+    if (!builder->entry->aligned || !b || (!given && (builder->entry->aligned_axis < 0 || single || a->rank <= b->rank))) return -1;
+    return opf_call_axis(call, given ? opf_node_int(call->node, "axis", 0) : builder->entry->aligned_axis, a->rank ? a->rank : 1);
+}
+
 static const opf_expr *load_aligned(builder *builder, int input) {
     opf_call *call = builder->call;
-    int own = opf_call_rank(call, input), skip = builder->rank - own;
-    const opf_attr *axis = opf_node_attr(call->node, "axis");
-    if (!builder->entry->aligned || input != 1 || !axis) return opf_call_load_broadcast(call, input, builder->rank, builder->out);
-    skip = opf_call_axis(call, opf_node_int(call->node, "axis", 0), builder->rank ? builder->rank : 1);
+    if (builder->axis < 0 || input != 1) return opf_call_load_broadcast(call, input, builder->rank, builder->out);
     const opf_expr *indices[OPF_MAX_RANK];
-    for (int k = 0; k < own; k++)
-        indices[k] = opf_is_value(opf_call_dim(call, input, k), 1) ? opf_int(call->pool, 0) : opf_var(call->pool, skip + k);
+    for (int k = 0; k < opf_call_rank(call, input); k++)
+        indices[k] = opf_is_value(opf_call_dim(call, input, k), 1) ? opf_int(call->pool, 0) : opf_var(call->pool, builder->axis + k);
     return opf_call_load(call, input, indices);
 }
 
 static void broadcast_aligned(builder *builder) {
     opf_call *call = builder->call;
     const opf_value *a = opf_call_input(call, 0), *b = opf_call_input(call, 1);
-    int skip = opf_call_axis(call, opf_node_int(call->node, "axis", 0), a->rank ? a->rank : 1);
+    int skip = builder->axis;
     builder->rank = a->rank;
     if (skip + b->rank > a->rank) {
         opf_call_error(call, "shape", "the second operand has %d axes from axis %d on, and the first has %d", b->rank, skip, a->rank);
@@ -101,7 +107,8 @@ static void broadcast_aligned(builder *builder) {
 
 static void broadcast(builder *builder) {
     opf_call *call = builder->call;
-    if (builder->entry->aligned && opf_node_attr(call->node, "axis")) broadcast_aligned(builder);
+    builder->axis = aligned_axis(builder);
+    if (builder->axis >= 0) broadcast_aligned(builder);
     else builder->rank = opf_call_broadcast(call, call->node->n_inputs, call->node->inputs, builder->out);
 }
 

@@ -34,6 +34,7 @@ typedef struct opf_scalar_op_entry {
     int n_operands, n_cases;
     bool variadic;         /* the last operand stands for any number of inputs */
     bool aligned;          /* attributes `axis` and `broadcast` place the second operand (before opset 7) */
+    int aligned_axis;      /* where it starts without `axis`; -1: both operands end together */
     opf_scalar_operand operands[OPF_SCALAR_OPERANDS];
     opf_scalar_case cases[OPF_SCALAR_CASES];
 } opf_scalar_op_entry;

@@ -133,6 +133,12 @@ static void set_kind(reader *reader, opf_op *op) {
     fail(reader, "unknown kind");
 }
 
+static void aligned_clause(reader *reader, opf_scalar_op_entry *entry) {
+    skip_blanks(reader);
+    entry->aligned = true;
+    entry->aligned_axis = isdigit((unsigned char)*reader->at) ? (int)number(reader) : -1;
+}
+
 static void when_clause(reader *reader, opf_scalar_case *one) {
     one->when = word(reader);
     expect(reader, '=');
@@ -166,7 +172,7 @@ static void clauses(reader *reader, opf_scalar_op_entry *entry, opf_scalar_case 
         else if (strcmp(name, "domain") == 0) entry->op.domain = word(reader);
         else if (strcmp(name, "kind") == 0) set_kind(reader, &entry->op);
         else if (strcmp(name, "view") == 0) entry->op.flags |= OPF_OP_VIEW;
-        else if (strcmp(name, "aligned") == 0) entry->aligned = true;
+        else if (strcmp(name, "aligned") == 0) aligned_clause(reader, entry);
         else if (strcmp(name, "in") == 0) one->compute = opf_dtype_parse(word(reader));
         else if (strcmp(name, "when") == 0) when_clause(reader, one);
         else if (strcmp(name, "let") == 0) let_clause(reader, one);
