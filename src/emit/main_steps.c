@@ -171,7 +171,6 @@ static void emit_run(const opf_program *program, opf_text *out) {
     if (offsets) opf_text_printf(out, "    int64_t at[%zu];\n    slots(frame->symbols, at);\n", program->slots.count + 1);
     if (opf_program_has_scratch(program))
         opf_text_printf(out, "    char *const scratch = base + at[%zu];\n    const size_t stride = (size_t)scratch_bytes(frame->symbols);\n", program->slots.count);
-    opf_text_add(out, "\n");
     for (size_t i = 0; i < program->steps.count; i++) emit_step(program, &program->steps.data[i], (int)i, out);
     opf_text_add(out, "}\n\n");
 }
