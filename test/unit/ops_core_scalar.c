@@ -1,5 +1,5 @@
 /* The stages of every scalar operator, against test/data/ops/scalar.txt; and the reader of scalar.ops.
- * OPF_UPDATE_EXPECTED=1 writes the file anew. */
+ * OPF_UPDATE=1 writes the file anew. */
 #include "ops_support.h"
 
 #include <stdio.h>
@@ -54,7 +54,7 @@ static void test_stages_of_every_line(void **state) {
         for (size_t t = 0; t < OPF_COUNT(tried) && op->scalar; t++) print_entry(op, tried[t], &text);
     }
     const char *path = OPF_TEST_DATA "/ops/scalar.txt";
-    if (getenv("OPF_UPDATE_EXPECTED")) {
+    if (getenv("OPF_UPDATE")) {
         FILE *file = fopen(path, "wb");
         assert_non_null(file);
         fputs(opf_text_string(&text), file);
