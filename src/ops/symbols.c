@@ -31,10 +31,15 @@ static char *identifier(opf_arena *arena, const char *name) {
 
 /* Placeholders that some exporters write for "unknown" ("?", "-1") are no names: two axes that have one need not agree. */
 static const char *declared_name(const opf_value *value, int axis) {
-    const char *name = value->declared_names ? value->declared_names[axis] : NULL;
+    const char *name = value->declared_names && axis < value->declared_rank ? value->declared_names[axis] : NULL;
     for (const char *c = name; c && *c; c++)
-        if (isalpha((unsigned char)*c)) return name;
+        if (isalpha((unsigned char)*c) || (unsigned char)*c >= 0x80) return name;
     return NULL;
+}
+
+/* The size that the file gives, -1 where it gives none. */
+static int64_t declared_size(const opf_value *value, int axis) {
+    return value->declared_dims && axis < value->declared_rank && !declared_name(value, axis) ? value->declared_dims[axis] : -1;
 }
 
 /* ---- pins ---- */
@@ -76,7 +81,7 @@ static opf_status check_pins(opf_module *module, const opf_pin *pins, size_t n_p
         bool found = false;
         for (size_t i = 0; i < module->graph->inputs.count; i++) {
             const opf_value *value = module->graph->inputs.data[i];
-            for (int axis = 0; axis < value->rank; axis++) found = found || (value->declared_rank > axis ? pin_names(&pins[k], value, axis) : pins[k].input && strcmp(pins[k].input, value->name) == 0);
+            for (int axis = 0; axis < value->rank; axis++) found = found || pin_names(&pins[k], value, axis);
         }
         if (found) continue;
         if (pins[k].input) opf_diag_add(module->diags, OPF_ERROR, "usage", place, "the model has no input '%s' with an axis %d", pins[k].input, pins[k].axis);
@@ -134,9 +139,8 @@ static void type_input(input_typing *typing, opf_value *value) {
     }
     value->dims = OPF_ARRAY(typing->module->arena, opf_dim, value->rank + 1);
     for (int axis = 0; axis < value->rank; axis++) {
-        int64_t size = axis < value->declared_rank && !declared_name(value, axis) && value->declared_dims ? value->declared_dims[axis] : -1;
-        if (axis >= value->declared_rank) value->dims[axis] = new_symbol(typing, &(opf_value){.name = value->name, .graph = value->graph, .declared_rank = 0}, axis);
-        else value->dims[axis] = size >= 0 ? opf_int(typing->module->pool, size) : symbol_of(typing, value, axis);
+        int64_t size = declared_size(value, axis);
+        value->dims[axis] = size >= 0 ? opf_int(typing->module->pool, size) : symbol_of(typing, value, axis);
     }
 }
 
@@ -160,10 +164,8 @@ static void apply_pins(input_typing *typing) {
     for (size_t k = 0; k < typing->n_pins; k++)
         for (size_t i = 0; i < graph->inputs.count && !typing->pins[k].nominal_only; i++) {
             const opf_value *value = graph->inputs.data[i];
-            for (int axis = 0; axis < value->rank; axis++) {
-                bool undeclared = axis >= value->declared_rank && typing->pins[k].input && typing->pins[k].axis == axis && strcmp(typing->pins[k].input, value->name) == 0;
-                if (undeclared || (axis < value->declared_rank && pin_names(&typing->pins[k], value, axis))) apply_pin(typing, &typing->pins[k], value, axis);
-            }
+            for (int axis = 0; axis < value->rank; axis++)
+                if (pin_names(&typing->pins[k], value, axis)) apply_pin(typing, &typing->pins[k], value, axis);
         }
 }
 
@@ -175,7 +177,7 @@ static void new_bindings(opf_bindings *bindings, opf_module *module) {
     for (size_t k = 0; k < module->graph->inputs.count; k++) {
         const opf_value *value = module->graph->inputs.data[k];
         for (int axis = 0; axis < value->rank; axis++)
-            if (value->dims[axis]->kind == OPF_EXPR_SYMBOL && axis < value->declared_rank && declared_name(value, axis)) bindings->named[value->dims[axis]->symbol->index] = true;
+            if (value->dims[axis]->kind == OPF_EXPR_SYMBOL && declared_name(value, axis)) bindings->named[value->dims[axis]->symbol->index] = true;
     }
 }
 

@@ -42,11 +42,27 @@ static bool inputs_typed(const opf_node *node) {
     return true;
 }
 
+static opf_status type_node(opf_node *node, bool quiet);
+
+/* The nodes of a sub-graph whose operators have no entry, too, where the node that holds it cannot be typed: all problems
+ * of a model are listed at once. */
+static void report_inside(const opf_node *node) {
+    for (int k = 0; k < node->n_attrs; k++) {
+        const opf_attr *attr = &node->attrs[k];
+        for (size_t g = 0; g < attr->count && (attr->kind == OPF_ATTR_GRAPH || attr->kind == OPF_ATTR_GRAPHS); g++)
+            for (size_t i = 0; i < attr->graphs[g]->nodes.count; i++) {
+                opf_node *inner = attr->graphs[g]->nodes.data[i];
+                if (!opf_op_find(inner->domain, inner->op, inner->opset)) type_node(inner, false);
+            }
+    }
+}
+
 static opf_status type_node(opf_node *node, bool quiet) {
     opf_call *call = opf_call_new(node, quiet);
     if (call->op && !inputs_typed(node)) return OPF_OK;
     opf_status status = opf_call_run(call);
     if (status == OPF_OK) type_outputs(call);
+    else if (!call->op && !quiet) report_inside(node);
     return status;
 }
 
