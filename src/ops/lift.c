@@ -84,7 +84,16 @@ static ratio rounded_ratio(lifting *l, const opf_expr *e) {
     return a.divisor == 1 && (e->op == OPF_OP_ROUND || e->op == OPF_OP_TRUNC) ? a : no_ratio;
 }
 
-static ratio lift_ratio(lifting *l, const opf_expr *e) {
+/* Is every whole number up to this one a number of the type? */
+static int64_t exact_limit(opf_dtype dtype) {
+    switch (dtype) {
+    case OPF_FLOAT64: return 1ll << 53;
+    case OPF_FLOAT32: return 1ll << 24;
+    default: return 0;
+    }
+}
+
+static ratio ratio_parts(lifting *l, const opf_expr *e) {
     switch (e->kind) {
     case OPF_EXPR_FLOAT: return number_ratio(l, e->real);
     case OPF_EXPR_BINARY: return binary_ratio(l, e);
@@ -96,22 +105,18 @@ static ratio lift_ratio(lifting *l, const opf_expr *e) {
     }
 }
 
-/* Is every whole number up to this one a number of the type? */
-static int64_t exact_limit(opf_dtype dtype) {
-    switch (dtype) {
-    case OPF_FLOAT64: return 1ll << 53;
-    case OPF_FLOAT32: return 1ll << 24;
-    default: return 0;
-    }
+/* A ratio is exact in its type as long as the numerator has no more bits than the type's numbers. */
+static ratio lift_ratio(lifting *l, const opf_expr *e) {
+    int64_t limit = exact_limit((opf_dtype)e->dtype);
+    ratio found = limit ? ratio_parts(l, e) : no_ratio;
+    if (found.numerator) require_within(l, found.numerator, limit);
+    return found;
 }
 
 /* A cast from a floating type drops the fraction; of a ratio that is never negative, that is its floor. */
 static const opf_expr *lift_from_float(lifting *l, const opf_expr *e) {
-    const opf_expr *value = e->args[0];
-    int64_t limit = exact_limit((opf_dtype)value->dtype);
-    ratio found = limit ? lift_ratio(l, value) : no_ratio;
+    ratio found = lift_ratio(l, e->args[0]);
     if (!found.numerator || !opf_expr_prove_le(l->pool, opf_int(l->pool, 0), found.numerator, no_variables)) return NULL;
-    require_within(l, found.numerator, limit / LARGEST_FACTOR);
     return opf_floordiv(l->pool, found.numerator, opf_int(l->pool, found.divisor));
 }
 

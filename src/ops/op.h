@@ -41,7 +41,7 @@ typedef struct opf_op {
     int since;                  /* this meaning holds from this opset on, until the next entry of the same name */
     int min_inputs, max_inputs; /* max -1: variadic */
     int max_outputs;
-    opf_kind kind;              /* TVM's table kind (docs/operators.csv), used by policy tvm */
+    opf_kind kind;              /* the kind that TVM's table gives it, used by policy tvm */
     unsigned flags;
     opf_op_build build;         /* NULL: scalar text */
     const char *scalar;         /* the line of scalar.ops */
