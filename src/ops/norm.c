@@ -117,9 +117,9 @@ static int inverse_root(opf_call *call, const opf_reduction *reduction, int stag
 
 typedef struct statistics { int mean, inv_std; } statistics;
 
-/* Two passes: the mean, then the mean of squared deviations from it. */
-static statistics mean_and_inverse_deviation(opf_call *call, const opf_reduction *reduction, opf_dtype compute, double epsilon) {
-    const opf_expr *x = opf_call_convert(call, compute, opf_reduction_load(call, reduction, 0));
+/* Of a tensor, in two passes: the mean, then the mean of squared deviations from it. */
+static statistics mean_and_inverse_deviation(opf_call *call, const opf_reduction *reduction, int tensor, opf_dtype compute, double epsilon) {
+    const opf_expr *x = opf_call_convert(call, compute, opf_reduction_load(call, reduction, tensor));
     int mean = mean_of(call, reduction, "sum", "mean", compute, x);
     int variance = mean_of(call, reduction, "squares", "variance", compute, squared_deviation(call, x, mean));
     return (statistics){mean, inverse_root(call, reduction, variance, compute, epsilon)};
@@ -152,7 +152,7 @@ static const opf_expr *scaled(opf_call *call, opf_dtype compute, const opf_expr 
     return value;
 }
 
-/* All axes from attribute `axis` on. */
+/* All axes from attribute `axis` (default: the last) on. */
 static opf_reduction trailing_axes(opf_call *call) {
     int axes[OPF_MAX_RANK], count = 0, rank = opf_call_rank(call, 0);
     int first = opf_call_axis(call, opf_node_int(call->node, "axis", -1), rank);
@@ -160,29 +160,73 @@ static opf_reduction trailing_axes(opf_call *call) {
     return opf_reduction_over(call, 0, count, axes, true);
 }
 
-static opf_status build_layer_normalization(opf_call *call) {
-    opf_reduction reduction = trailing_axes(call);
-    if (check_float(call) != OPF_OK || call->failed) return OPF_ERROR_INPUT;
+/* ---- layer normalisations, of the first input or of a sum ---- */
+
+static opf_status layer_normalise(opf_call *call, const opf_reduction *reduction, int tensor, int scale, int bias, double epsilon) {
+    opf_pool *pool = call->pool;
     opf_dtype compute = opf_call_compute(opf_call_dtype(call, 0));
-    statistics found = mean_and_inverse_deviation(call, &reduction, compute, opf_node_float(call->node, "epsilon", (float)1e-5));
-    const opf_expr *value = normalised(call, compute, opf_reduction_spread(call, &reduction, found.mean), opf_reduction_spread(call, &reduction, found.inv_std));
-    value = scaled(call, compute, value, 1, 2);
+    statistics found = mean_and_inverse_deviation(call, reduction, tensor, compute, epsilon);
+    const opf_expr *x = opf_call_convert(call, compute, opf_call_load_same(call, tensor));
+    const opf_expr *centred = opf_binary(pool, OPF_OP_SUB, x, opf_reduction_spread(call, reduction, found.mean));
+    const opf_expr *value = opf_binary(pool, OPF_OP_MUL, centred, opf_reduction_spread(call, reduction, found.inv_std));
+    value = scaled(call, compute, value, scale, bias);
     opf_call_result(call, 1, found.mean);
     opf_call_result(call, 2, found.inv_std);
     return finish(call, value);
 }
 
-static opf_status build_rms_normalization(opf_call *call) {
+static opf_status rms_normalise(opf_call *call, const opf_reduction *reduction, int tensor, int scale, int statistic, double epsilon) {
     opf_pool *pool = call->pool;
+    opf_dtype compute = opf_call_compute(opf_call_dtype(call, 0));
+    const opf_expr *term = opf_call_convert(call, compute, opf_reduction_load(call, reduction, tensor));
+    int mean = mean_of(call, reduction, "squares", "mean_square", compute, opf_binary(pool, OPF_OP_MUL, term, term));
+    int inverse = inverse_root(call, reduction, mean, compute, epsilon);
+    const opf_expr *x = opf_call_convert(call, compute, opf_call_load_same(call, tensor));
+    opf_call_result(call, statistic, inverse);
+    return finish(call, scaled(call, compute, opf_binary(pool, OPF_OP_MUL, x, opf_reduction_spread(call, reduction, inverse)), scale, -1));
+}
+
+static opf_status build_layer_normalization(opf_call *call) {
     opf_reduction reduction = trailing_axes(call);
     if (check_float(call) != OPF_OK || call->failed) return OPF_ERROR_INPUT;
-    opf_dtype compute = opf_call_compute(opf_call_dtype(call, 0));
-    const opf_expr *term = opf_call_convert(call, compute, opf_reduction_load(call, &reduction, 0));
-    int mean = mean_of(call, &reduction, "squares", "mean_square", compute, opf_binary(pool, OPF_OP_MUL, term, term));
-    int inverse = inverse_root(call, &reduction, mean, compute, opf_node_float(call->node, "epsilon", (float)1e-5));
-    const opf_expr *x = opf_call_convert(call, compute, opf_call_load_same(call, 0));
-    opf_call_result(call, 1, inverse);
-    return finish(call, scaled(call, compute, opf_binary(pool, OPF_OP_MUL, x, opf_reduction_spread(call, &reduction, inverse)), 1, -1));
+    return layer_normalise(call, &reduction, 0, 1, 2, opf_node_float(call->node, "epsilon", (float)1e-5));
+}
+
+static opf_status build_rms_normalization(opf_call *call) {
+    opf_reduction reduction = trailing_axes(call);
+    if (check_float(call) != OPF_OK || call->failed) return OPF_ERROR_INPUT;
+    return rms_normalise(call, &reduction, 0, 1, 1, opf_node_float(call->node, "epsilon", (float)1e-5));
+}
+
+/* ONNX Runtime's SkipLayerNormalization: input + skip (+ bias), whose sum is the fourth output, then the normalisation. */
+static int skip_sum(opf_call *call, opf_dtype compute, int bias) {
+    const opf_expr *sum = opf_call_convert(call, compute, opf_call_load_same(call, 0));
+    int inputs[] = {1, bias};
+    for (int k = 0; k < 2; k++) {
+        opf_value *both[] = {opf_call_input(call, 0), opf_call_input(call, inputs[k])};
+        opf_dim out[OPF_MAX_RANK];
+        if (!both[1]) continue;
+        if (opf_call_broadcast(call, 2, both, out) != both[0]->rank) opf_call_error(call, "shape", "input %d '%s' has more axes than input 0", inputs[k], both[1]->name);
+        if (call->failed) return 0;
+        const opf_expr *load = opf_call_load_broadcast(call, inputs[k], both[0]->rank, both[0]->dims);
+        sum = opf_binary(call->pool, OPF_OP_ADD, sum, opf_call_convert(call, compute, load));
+    }
+    int rank = opf_call_rank(call, 0), stage = opf_call_map(call, "sum_of_inputs", rank, opf_call_input(call, 0)->dims, sum);
+    opf_dtype T = opf_call_dtype(call, 0);
+    bool given = call->node->n_outputs > 3 && call->node->outputs[3];
+    int rounded = T == compute || !given ? stage : opf_call_map(call, "rounded_sum", rank, opf_call_input(call, 0)->dims, opf_cast(call->pool, T, opf_call_load_same(call, stage)));
+    opf_call_result(call, 3, rounded);
+    return stage;
+}
+
+static opf_status build_skip_normalization(opf_call *call) {
+    bool simplified = strcmp(call->op->name, "SkipSimplifiedLayerNormalization") == 0;
+    opf_reduction reduction = trailing_axes(call);
+    if (check_float(call) != OPF_OK || call->failed) return OPF_ERROR_INPUT;
+    int sum = skip_sum(call, opf_call_compute(opf_call_dtype(call, 0)), simplified ? 3 : 4);
+    if (call->failed) return OPF_ERROR_INPUT;
+    double epsilon = opf_node_float(call->node, "epsilon", (float)1e-12);
+    return simplified ? rms_normalise(call, &reduction, sum, 2, 2, epsilon) : layer_normalise(call, &reduction, sum, 2, 3, epsilon);
 }
 
 /* ---- normalisations with one scale and bias a channel ---- */
@@ -242,7 +286,7 @@ static opf_status build_instance_normalization(opf_call *call) {
     opf_dtype compute = opf_call_compute(opf_call_dtype(call, 0));
     const opf_expr *scale = per_channel(call, 1, compute), *bias = per_channel(call, 2, compute);
     if (call->failed) return OPF_ERROR_INPUT;
-    statistics found = mean_and_inverse_deviation(call, &reduction, compute, opf_node_float(call->node, "epsilon", (float)1e-5));
+    statistics found = mean_and_inverse_deviation(call, &reduction, 0, compute, opf_node_float(call->node, "epsilon", (float)1e-5));
     const opf_expr *value = normalised(call, compute, opf_reduction_spread(call, &reduction, found.mean), opf_reduction_spread(call, &reduction, found.inv_std));
     return finish(call, opf_binary(call->pool, OPF_OP_ADD, opf_binary(call->pool, OPF_OP_MUL, value, scale), bias));
 }
@@ -285,7 +329,7 @@ static opf_status build_group_normalization(opf_call *call) {
     const opf_expr *scale = group_operand(call, 1, groups, group, compute), *bias = group_operand(call, 2, groups, group, compute);
     if (call->failed) return OPF_ERROR_INPUT;
     opf_reduction domain = group_domain(call, groups, per_group);
-    statistics found = mean_and_inverse_deviation(call, &domain, compute, opf_node_float(call->node, "epsilon", (float)1e-5));
+    statistics found = mean_and_inverse_deviation(call, &domain, 0, compute, opf_node_float(call->node, "epsilon", (float)1e-5));
     const opf_expr *at[] = {opf_var(pool, 0), group};
     const opf_expr *value = normalised(call, compute, opf_call_load(call, found.mean, at), opf_call_load(call, found.inv_std, at));
     return finish(call, opf_binary(pool, OPF_OP_ADD, opf_binary(pool, OPF_OP_MUL, value, scale), bias));
@@ -381,6 +425,8 @@ const opf_op opf_ops_norm[] = {
     NORM("MeanVarianceNormalization", 9, 1, 1, 1, build_mean_variance_normalization),
     NORM("LpNormalization", 1, 1, 1, 1, build_lp_normalization),
     NORM("LRN", 1, 1, 1, 1, build_lrn),
+    {"com.microsoft", "SkipLayerNormalization", 1, 3, 5, 4, OPF_KIND_OUT_ELEMWISE_FUSABLE, 0, build_skip_normalization, NULL},
+    {"com.microsoft", "SkipSimplifiedLayerNormalization", 1, 3, 4, 4, OPF_KIND_OUT_ELEMWISE_FUSABLE, 0, build_skip_normalization, NULL},
     {"", "BatchNormalization", 1, 5, 5, 5, OPF_KIND_ELEMWISE, 0, build_batch_normalization, NULL},
 };
 const size_t opf_ops_norm_count = OPF_COUNT(opf_ops_norm);
