@@ -234,12 +234,23 @@ static void declare_one(opf_reader *reader, opf_scope *scope, const opf_schema_N
     else declare_node(reader, scope, message, op, domain, later);
 }
 
+static const opf_schema_Node *decode_node(opf_reader *reader, const opf_spans *nodes, size_t i, const opf_call_site *inside) {
+    const opf_schema_Node **known = inside ? &inside->function->nodes[i] : NULL; /* bodies are decoded once for all calls */
+    if (known && *known) return *known;
+    const opf_schema_Node *message = OPF_DECODE(reader, Node, nodes->data[i], "node");
+    if (known) *known = message;
+    return message;
+}
+
 /* `inside`: the call whose body this is. Its nodes stand in the file where the call stands. */
 static void declare_nodes(opf_reader *reader, opf_scope *scope, const opf_spans *nodes, tasks *later, const opf_call_site *inside) {
+    enum { INLINED_NODE = 1024 }; /* bytes that one takes all in all, about */
     int call_index = reader->place.index;
-    for (size_t i = 0; i < nodes->count && reader->allowance >= 0; i++) {
+    for (size_t i = 0; i < nodes->count; i++) {
+        if (inside) opf_reader_spend(reader, INLINED_NODE + 4 * strlen(scope->prefix));
+        if (reader->allowance < 0) return;
         reader->place = (opf_place){.file = reader->module->path, .index = inside ? call_index : (int)i};
-        const opf_schema_Node *message = OPF_DECODE(reader, Node, nodes->data[i], "node");
+        const opf_schema_Node *message = decode_node(reader, nodes, i, inside);
         if (message) declare_one(reader, scope, message, (int)i, reader->place.index, later);
     }
 }

@@ -44,6 +44,7 @@ static void read_functions(opf_reader *reader, const opf_schema_Model *model) {
         opf_function *function = OPF_NEW(reader->scratch, opf_function);
         function->key = opf_intern_n(reader->module->names, key.data, key.length);
         function->message = message;
+        function->nodes = OPF_ARRAY(reader->scratch, const opf_schema_Node *, message->node.count);
         opf_text_free(&key);
         read_opsets(reader, &message->opset_import, &function->opsets, &function->n_opsets);
         if (opf_map_has(&reader->functions, function->key)) opf_reader_error(reader, OPF_ERROR_INPUT, "read", "function '%s' of domain '%s' is defined twice", name, domain);
@@ -106,7 +107,7 @@ static opf_status read_into(opf_module **out, opf_module *module, opf_span file,
     opf_reader reader = {.module = module, .arena = module->arena, .scratch = opf_arena_new(), .diags = module->diags, .file = file};
     /* Generous for every honest model: what is decoded is at most a few times what the file holds, and functions of a
      * small file make some ten thousand nodes. */
-    reader.allowance = (int64_t)(96 * 1024 * 1024) + (file.size < INT64_MAX / 128 ? (int64_t)file.size * 64 : INT64_MAX / 2);
+    reader.allowance = (int64_t)(64 * 1024 * 1024) + (file.size < INT64_MAX / 512 ? (int64_t)file.size * 256 : INT64_MAX / 2);
     reader.place = (opf_place){.file = module->path, .index = -1};
     reader.what = "the model";
     if (path) find_folders(&reader, path);

@@ -34,6 +34,7 @@ typedef struct opf_reader {
 typedef struct opf_function {
     const char *key;           /* domain, name and overload */
     const opf_schema_Function *message;
+    const opf_schema_Node **nodes; /* of the body, decoded when the first call needs them */
     const opf_opset *opsets;
     size_t n_opsets;
 } opf_function;
