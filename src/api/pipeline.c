@@ -13,7 +13,9 @@ static opf_status read_model(opf_pipeline *p) { return opf_source_read(&p->modul
 static opf_status type_graph(opf_pipeline *p) { return opf_context_type(p->context, p->module); }
 
 static opf_status fuse(opf_pipeline *p) {
-    opf_fuse_options options = {.policy = p->policy, .max_depth = p->context->options.max_depth};
+    const opf_options *given = &p->context->options;
+    opf_fuse_options options = {.policy = p->policy, .max_depth = given->max_depth};
+    if (p->policy != OPF_POLICY_NONE) options.groups_file = given->groups_file; /* not for the unfused build of a bench */
     return opf_fuse(&p->fusion, p->module->graph, &options);
 }
 

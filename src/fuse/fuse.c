@@ -5,7 +5,7 @@ enum { DEFAULT_MAX_DEPTH = 256 }; /* TVM's relax.FuseOps.max_depth */
 
 const char *opf_policy_name(opf_policy policy)
 {
-    static const char *const names[] = {"none", "tvm", "best"};
+    static const char *const names[] = {"none", "tvm", "best", "file"};
     return names[policy];
 }
 
@@ -168,18 +168,28 @@ static opf_status fill_group(opf_fuser *fuser, opf_group *group)
     return price_apart(fuser, group);
 }
 
-opf_status opf_fuse(opf_fusion **out, opf_graph *graph, const opf_fuse_options *options)
+static opf_status choose_groups(opf_fuser *fuser)
 {
     static void (*const policies[])(opf_fuser *fuser) = {
         [OPF_POLICY_NONE] = opf_policy_none, [OPF_POLICY_TVM] = opf_policy_tvm, [OPF_POLICY_BEST] = opf_policy_best};
+    if (fuser->options->groups_file)
+        return opf_policy_file(fuser, fuser->options->groups_file);
+    policies[fuser->options->policy](fuser);
+    return OPF_OK;
+}
+
+opf_status opf_fuse(opf_fusion **out, opf_graph *graph, const opf_fuse_options *options)
+{
     *out = NULL;
     opf_fusion *fusion = OPF_NEW(graph->module->arena, opf_fusion);
-    *fusion = (opf_fusion){.module = graph->module, .graph = graph, .policy = options->policy};
+    *fusion = (opf_fusion){.module = graph->module, .graph = graph, .policy = options->groups_file ? OPF_POLICY_FILE : options->policy};
     opf_fuser *fuser = new_fuser(fusion, options);
     opf_status status = study_nodes(fuser);
     if (status != OPF_OK)
         return status;
-    policies[options->policy](fuser);
+    status = choose_groups(fuser);
+    if (status != OPF_OK)
+        return status;
     make_groups(fuser);
     status = opf_fusion_order(fuser);
     for (size_t g = 0; status == OPF_OK && g < fusion->groups.count; g++)

@@ -12,8 +12,8 @@
 
 #include "ops/op.h"
 
-typedef enum opf_policy { OPF_POLICY_NONE, OPF_POLICY_TVM, OPF_POLICY_BEST } opf_policy;
-const char *opf_policy_name(opf_policy policy); /* "none", "tvm", "best" */
+typedef enum opf_policy { OPF_POLICY_NONE, OPF_POLICY_TVM, OPF_POLICY_BEST, OPF_POLICY_FILE } opf_policy;
+const char *opf_policy_name(opf_policy policy); /* "none", "tvm", "best", "file" */
 
 typedef enum opf_step_kind {
     OPF_STEP_KERNEL,  /* generated code */
@@ -72,6 +72,7 @@ typedef struct opf_fusion {
 
 typedef struct opf_fuse_options {
     opf_policy policy;
+    const char *groups_file;        /* groups given by a file (JSON as of explain), whatever the policy; NULL: none */
     int max_depth;                  /* TVM's limit on nodes of a group; 0: 256 */
     /* Kinds given from outside, by node name, for tests of the algorithm alone; NULL: none. Returns -1 for "no word". */
     int (*kind_override)(void *data, const char *node);

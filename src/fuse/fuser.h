@@ -38,6 +38,8 @@ typedef struct opf_fuser {
 void opf_policy_none(opf_fuser *fuser);
 void opf_policy_tvm(opf_fuser *fuser);
 void opf_policy_best(opf_fuser *fuser);
+/* The groups that a file gives; problems of the file are reported. */
+opf_status opf_policy_file(opf_fuser *fuser, const char *path);
 
 
 /* Orders fusion->groups so that each group comes behind those it reads from, else by last node; numbers them. A cycle is a

@@ -75,16 +75,20 @@ static void finish_use(void *data, int user_group)
         push(&sorting->ready, user_group);
 }
 
+/* A defect where a policy chose the groups, a mistake where a file did. */
 static opf_status report_cycle(opf_fuser *fuser, const opf_sorting *sorting)
 {
+    bool given = fuser->options->groups_file != NULL;
     for (int g = 0; g < fuser->n_groups; g++) {
         if (sorting->waits[g] == 0)
             continue;
         const opf_node *node = fuser->fusion->groups.data[g]->nodes.data[0];
-        opf_node_error(node, "internal", "the groups made by fusion depend on each other in a cycle");
+        opf_diag *diag = opf_node_error(node, given ? "groups" : "internal", "the group of this node and others need each other's results, in a cycle");
+        if (given)
+            opf_diag_hint(fuser->fusion->module->diags, diag, "with two nodes, a group must hold every node on the ways from one to the other");
         break;
     }
-    return OPF_ERROR_INTERNAL;
+    return given ? OPF_ERROR_INPUT : OPF_ERROR_INTERNAL;
 }
 
 opf_status opf_fusion_order(opf_fuser *fuser)

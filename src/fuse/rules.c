@@ -16,8 +16,10 @@ const opf_rule opf_rules[OPF_RULE_COUNT] = {
         "'{from}' and '{to}' are computed row by row in one loop nest: '{value}' is never stored whole"},
     [OPF_RULE_IN_PASSING] = {"in-passing", -1, OPF_FUSED,
         "'{value}' is stored for others, and '{to}' takes each element of it in passing"},
+    [OPF_RULE_PINNED] = {"pinned", -1, OPF_FUSED, "the groups file puts '{from}' and '{to}' in one group"},
 
     [OPF_RULE_POLICY_NONE] = {"policy-none", -1, OPF_REFUSED, "policy none: each node is a kernel of its own"},
+    [OPF_RULE_PINNED_APART] = {"pinned-apart", -1, OPF_REFUSED, "the groups file puts '{from}' and '{to}' in different groups"},
     [OPF_RULE_MODEL_OUTPUT] = {"model-output", -1, OPF_REFUSED,
         "'{value}' is a model output: it is stored in any case, and a group ends where a result leaves the graph"},
     [OPF_RULE_NO_MEETING] = {"no-meeting", -1, OPF_REFUSED,

@@ -1,0 +1,133 @@
+/* Groups given in a file: what `explain --json` printed, as it is or changed by hand. Only the node names of groups are
+ * read; nodes that no group names stand alone. */
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fuse/fuser.h"
+
+typedef struct opf_pinning {
+    opf_fuser *fuser;
+    const char *path;
+    opf_map nodes;   /* interned name → node */
+    int *pinned;     /* per node: position of its group in the file + 1, 0 for none */
+    opf_status status;
+} opf_pinning;
+
+static opf_diag *complain(opf_pinning *pinning, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static opf_diag *complain(opf_pinning *pinning, const char *format, ...)
+{
+    char message[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    opf_place place = OPF_NO_PLACE;
+    place.file = pinning->path;
+    pinning->status = OPF_ERROR_INPUT;
+    return opf_diag_add(pinning->fuser->fusion->module->diags, OPF_ERROR, "groups", place, "%s", message);
+}
+
+/* Names of nodes and of the model's nodes that they stand for. */
+static void learn_names(opf_pinning *pinning)
+{
+    opf_fuser *fuser = pinning->fuser;
+    pinning->nodes = opf_map_new(fuser->arena);
+    for (int i = 0; i < fuser->n_nodes; i++) {
+        opf_node *node = fuser->graph->nodes.data[i];
+        for (int k = 0; k < node->n_origins; k++)
+            opf_map_set(&pinning->nodes, opf_intern(fuser->fusion->module->names, node->origins[k]), node);
+        opf_map_set(&pinning->nodes, node->name, node);
+    }
+}
+
+static void pin(opf_pinning *pinning, const char *name, int group)
+{
+    opf_fuser *fuser = pinning->fuser;
+    opf_node *node = opf_map_get(&pinning->nodes, opf_intern(fuser->fusion->module->names, name));
+    if (!node) {
+        opf_diag *diag = complain(pinning, "group %d names a node '%.200s' that the model does not have", group, name);
+        opf_diag_hint(fuser->fusion->module->diags, diag, "make the file anew with `opfuse explain --json`");
+    } else if (pinning->pinned[node->id] && pinning->pinned[node->id] != group + 1) {
+        complain(pinning, "node '%.200s' is in group %d and in group %d", name, pinning->pinned[node->id] - 1, group);
+    } else {
+        pinning->pinned[node->id] = group + 1;
+    }
+}
+
+static void read_group(opf_pinning *pinning, const json_t *group, int number)
+{
+    const json_t *nodes = json_object_get(group, "nodes"), *name;
+    const char *graph = json_string_value(json_object_get(group, "graph"));
+    if (graph && strcmp(graph, pinning->fuser->graph->path ? pinning->fuser->graph->path : "") != 0)
+        return;
+    if (!json_is_array(nodes)) {
+        complain(pinning, "group %d has no list of nodes", number);
+        return;
+    }
+    size_t n;
+    json_array_foreach(nodes, n, name) {
+        if (json_is_string(name))
+            pin(pinning, json_string_value(name), number);
+        else
+            complain(pinning, "entry %zu of the nodes of group %d is no name", n, number);
+    }
+}
+
+static void read_groups(opf_pinning *pinning)
+{
+    json_error_t error;
+    json_t *file = json_load_file(pinning->path, JSON_REJECT_DUPLICATES, &error);
+    const json_t *groups = json_object_get(file, "groups"), *group;
+    size_t g;
+    if (!file)
+        complain(pinning, "line %d, column %d: %.200s", error.line, error.column, error.text);
+    else if (!json_is_array(groups))
+        complain(pinning, "the file has no list of groups");
+    json_array_foreach(groups, g, group)
+        read_group(pinning, group, (int)g);
+    json_decref(file);
+}
+
+/* Numbers without gaps, in the order of first nodes. Folded nodes stand alone whatever the file says. */
+static void take_groups(opf_pinning *pinning)
+{
+    opf_fuser *fuser = pinning->fuser;
+    int most = 0;
+    for (int i = 0; i < fuser->n_nodes; i++)
+        most = pinning->pinned[i] > most ? pinning->pinned[i] : most;
+    int *by_file = OPF_ARRAY(fuser->arena, int, most + 1);
+    for (int i = 0; i < fuser->n_nodes; i++) {
+        int *number = pinning->pinned[i] && !fuser->folded[i] ? &by_file[pinning->pinned[i]] : NULL;
+        if (!number || !*number) {
+            fuser->group_kinds[fuser->n_groups] = fuser->kinds[i];
+            fuser->formed[fuser->n_groups++] = OPF_RULE_PINNED;
+            if (number)
+                *number = fuser->n_groups;
+        }
+        int group = number ? *number - 1 : fuser->n_groups - 1;
+        fuser->group_of[i] = group;
+        if (fuser->kinds[i] > fuser->group_kinds[group])
+            fuser->group_kinds[group] = fuser->kinds[i];
+    }
+}
+
+static opf_outcome outcome_of_use(opf_fuser *fuser, const opf_node *from, const opf_node *to, const opf_value *value)
+{
+    (void)value;
+    bool together = fuser->group_of[from->id] == fuser->group_of[to->id];
+    return (opf_outcome){.rule = together ? OPF_RULE_PINNED : OPF_RULE_PINNED_APART};
+}
+
+opf_status opf_policy_file(opf_fuser *fuser, const char *path)
+{
+    opf_pinning pinning = {.fuser = fuser, .path = path, .pinned = OPF_ARRAY(fuser->arena, int, fuser->n_nodes)};
+    learn_names(&pinning);
+    read_groups(&pinning);
+    if (pinning.status != OPF_OK)
+        return pinning.status;
+    take_groups(&pinning);
+    fuser->outcome_of_use = outcome_of_use;
+    return OPF_OK;
+}
