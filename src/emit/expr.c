@@ -198,12 +198,27 @@ static void print_bits(printer *p, const opf_expr *e) {
     }
 }
 
+/* Conditions on indices alone: && and ||, which C takes for what they are. */
+static void print_logic(printer *p, const opf_expr *e, int level) {
+    bool brackets = level > LEVEL_SELECT;
+    open(p, brackets);
+    for (int i = 0; i < 2; i++) {
+        const opf_expr *arg = e->args[i];
+        bool chain = arg->kind == OPF_EXPR_BINARY && arg->op == e->op;
+        if (i) opf_text_add(p->out, e->op == OPF_OP_AND ? " && " : " || ");
+        print(p, arg, chain ? LEVEL_SELECT : LEVEL_COMPARE);
+    }
+    shut(p, brackets);
+}
+
 static void print_operation(printer *p, const opf_expr *e, int level) {
     opf_dtype of = (opf_dtype)e->args[0]->dtype;
     const op_row *row = &ops[e->op];
     bool real = opf_dtype_is_float(of), brackets = level > LEVEL_UNARY;
     if (is_half((opf_dtype)e->dtype)) {
         print_rounded(p, e);
+    } else if ((e->op == OPF_OP_AND || e->op == OPF_OP_OR) && !opf_expr_has_load(e)) {
+        print_logic(p, e, level);
     } else if (e->op == OPF_OP_BITNOT || (e->op >= OPF_OP_BITAND && e->op <= OPF_OP_BITXOR)) {
         open(p, brackets);
         print_bits(p, e);

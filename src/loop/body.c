@@ -68,9 +68,16 @@ static bool runs_surely(const body *b, int j) {
     return opf_surely_positive(b->s, opf_sub(b->s->pool, range->to, range->from));
 }
 
+static bool is_register_only(const opf_expr *e, void *data) {
+    (void)data;
+    return e->kind != OPF_EXPR_LOAD || e->n_args == 0;
+}
+
+static bool reads_memory(const body *b, const opf_expr *e) { return !opf_expr_visit(b->s->pool, e, is_register_only, NULL); }
+
 /* A load that stands outside of a loop must not be read where the loop does not run. */
 static int safe_level(const body *b, const opf_expr *e, int level) {
-    if (!opf_expr_has_load(e)) return level;
+    if (!reads_memory(b, e)) return level;
     for (int j = b->ranges->count - 1; j >= level; j--)
         if (!known_before(b, level, j) && !runs_surely(b, j)) return j + 1;
     return level;
@@ -87,7 +94,7 @@ static int level_of(body *b, const opf_expr *e) {
 
 static void guard_level(body *b, const opf_expr *e, int level) {
     opf_pool *pool = b->s->pool;
-    if (!opf_expr_has_load(e)) return;
+    if (!reads_memory(b, e)) return;
     for (int j = level; j < b->ranges->count; j++) {
         if (runs_surely(b, j)) continue;
         const opf_expr *runs = opf_binary(pool, OPF_OP_LT, b->ranges->at[j].from, b->ranges->at[j].to);

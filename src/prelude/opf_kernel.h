@@ -1,8 +1,16 @@
-/* How a kernel finds its share of the work. */
+/* How a kernel finds its share of the work; what compilers are told about kernels. */
 #ifndef OPF_KERNEL_H
 #define OPF_KERNEL_H
 
 #include <stdint.h>
+
+/* A file uses some of the prelude. Conditions on elements are joined by & and |: both sides are computed anyway, and a branch would keep a loop from becoming
+ * vector code. */
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wunknown-warning-option"
+#pragma clang diagnostic ignored "-Wunused-function"
+#pragma clang diagnostic ignored "-Wbitwise-instead-of-logical"
+#endif
 
 typedef struct opf_span { int64_t begin, end; } opf_span;
 

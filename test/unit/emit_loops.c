@@ -1,0 +1,240 @@
+/* Groups of every shape of code: compiled by each compiler at hand, for several sizes and numbers of parts, against a naive
+ * evaluation. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "kernel_case.h"
+
+typedef struct written_case { const char *title, *text; } written_case;
+
+static const written_case written[] = {
+    {"one element-wise stage", "size N 1000 1 0 7\n in x float32 [N]\n stage y float32 [n=N] : x[n] * 2 + 1\n out y"},
+    {"a scalar", "in x float32 []\n stage y float32 [] : x[] + 1\n out y"},
+    {"a chain over merged axes",
+     "size N 3 1 0\n in x float32 [N, 5, 7]\n stage a float32 [n=N, c=5, w=7] : x[n, c, w] + 1\n stage y float32 [n=N, c=5, w=7] : max(a[n, c, w], 0) * a[n, c, w]\n out y"},
+    {"long and parallel in blocks", "size N 20000 4096 4097 9\n in x float32 [N]\n stage y float32 [n=N] : x[n] - 3\n out y"},
+    {"few rows, long ones", "size N 3 1 2\n in x float32 [N, 20000]\n in b float32 [N]\n stage y float32 [n=N, k=20000] : x[n, k] * b[n]\n out y"},
+    {"bias per channel",
+     "size N 2 1 0\n in x float32 [N, 6, 5, 7]\n in b float32 [6]\n stage y float32 [n=N, c=6, h=5, w=7] : x[n, c, h, w] + b[c]\n out y"},
+    {"dear factor per channel",
+     "size N 4 1 0\n in x float32 [N, 6, 50]\n in b float32 [6]\n stage s float32 [c=6] : exp(tanh(b[c]))\n stage y float32 [n=N, c=6, k=50] : x[n, c, k] * s[c]\n out y"},
+    {"several functions",
+     "size N 3 1 2\n in x float32 [N, 700]\n stage a float32 [n=N, k=700] : exp(x[n, k]) + 1\n stage b float32 [n=N, k=700] : tanh(a[n, k] * x[n, k]) + erf(a[n, k])\n"
+     " stage y float32 [n=N, k=700] : b[n, k] * a[n, k] + sqrt(a[n, k]) / (1 + exp(-b[n, k]))\n out y"},
+    {"several functions along one axis",
+     "size N 3000 512 513 1\n in x float32 [N]\n in z float32 []\n stage y float32 [n=N] : tanh(exp(x[n]) * exp(z[])) + erf(x[n])\n out y"},
+    {"several functions of few elements", "in x float32 [2, 20]\n stage y float32 [n=2, k=20] : tanh(exp(x[n, k])) + erf(x[n, k])\n out y"},
+    {"functions whose value is a result too",
+     "size N 900 1 0\n in x float32 [N]\n stage a float32 [n=N] : exp(x[n])\n stage b float32 [n=N] : tanh(a[n])\n stage y float32 [n=N] : erf(b[n]) + a[n]\n out a\n out b\n out y"},
+    {"transpose", "size A 5 1 0 33\n size B 7 4 3 65\n in x float32 [A, B]\n stage y float32 [b=B, a=A] : x[a, b]\n out y"},
+    {"transpose of four axes", "size N 2 1 0\n in x float32 [N, 3, 4, 5]\n stage y float32 [n=N, a=5, b=3, c=4] : x[n, b, c, a]\n out y"},
+    {"reshape that merges", "size N 6 3 0\n in x float32 [N, 4, 5]\n stage y float32 [n=N, k=20] : x[n, floordiv(k, 5), floormod(k, 5)] * 2\n out y"},
+    {"reshape that splits", "size N 6 3 0\n in x float32 [N, 20]\n stage y float32 [n=N, a=4, b=5] : x[n, a * 5 + b] * 2\n out y"},
+    {"channel shuffle",
+     "size N 2 1 0\n in x float32 [N, 12, 5]\n stage y float32 [n=N, c=12, k=5] : x[n, floormod(c, 3) * 4 + floordiv(c, 3), k]\n out y"},
+    {"depth to space",
+     "size N 2 1 0\n in x float32 [N, 8, 3, 5]\n stage y float32 [n=N, c=2, h=6, w=10] : x[n, (floormod(h, 2) * 2 + floormod(w, 2)) * 2 + c, floordiv(h, 2), floordiv(w, 2)]\n out y"},
+    {"nearest resize", "size N 2 1 0\n in x float32 [N, 3, 5]\n stage y float32 [n=N, h=6, w=10] : x[n, floordiv(h, 2), floordiv(w, 2)]\n out y"},
+    {"a division that does not divide", "in x float32 [4, 3]\n stage y float32 [h=4, w=10] : x[h, floordiv(w, 4)] + x[h, floormod(w, 3)]\n out y"},
+    {"symbolic reshape",
+     "size A 3 1 5\n size B 4 7 1\n in x float32 [A, B, 6]\n stage y float32 [k=A * B, c=6] : x[floordiv(k, B), floormod(k, B), c]\n out y"},
+    {"symbolic reshape of a transpose",
+     "size A 3 1 5\n size B 4 7 1\n in x float32 [B, A, 6]\n stage y float32 [k=A * B, c=6] : x[floormod(k, B), floordiv(k, B), c]\n out y"},
+    {"reverse and steps", "size N 9 1 0\n in x float32 [N]\n in z float32 [2 * N]\n stage y float32 [n=N] : x[N - 1 - n] + z[2 * n + 1]\n out y"},
+    {"pad of two axes",
+     "size N 2 1 0\n in x float32 [N, 9, 11]\n"
+     " stage y float32 [n=N, h=12, w=15] : 0 <= h - 1 && h - 1 < 9 && 0 <= w - 3 && w - 3 < 11 ? x[n, h - 1, w - 3] : 5\n out y"},
+    {"pad of the last axis, symbolic", "size N 2 1 3\n size W 30 1 0\n in x float32 [N, W]\n stage y float32 [n=N, w=W + 4] : 2 <= w && w < W + 2 ? x[n, w - 2] : 1\n out y"},
+    {"a function of what is padded",
+     "size N 2 1 0\n in x float32 [N, 9, 40]\n stage a float32 [n=N, h=9, w=40] : exp(x[n, h, w]) * x[n, h, w]\n"
+     " stage p float32 [n=N, h=11, w=42] : 1 <= h && h < 10 && 1 <= w && w < 41 ? a[n, h - 1, w - 1] : 0\n"
+     " stage y float32 [n=N, h=11, w=42] : max(p[n, h, w], 0.5)\n out y"},
+    {"concat of channels",
+     "size N 2 1 0\n in a float32 [N, 3, 8]\n in b float32 [N, 4, 8]\n in d float32 [N, 2, 8]\n"
+     " stage y float32 [n=N, c=9, k=8] : c < 3 ? a[n, c, k] : c < 7 ? b[n, c - 3, k] + 1 : d[n, c - 7, k]\n out y"},
+    {"concat of rows, symbolic",
+     "size A 5 0 3 1\n size B 4 6 0 1\n in a float32 [A, 8]\n in b float32 [B, 8]\n in s float32 [8]\n stage y float32 [n=A + B, k=8] : (n < A ? a[n, k] : b[n - A, k]) * s[k]\n out y"},
+    {"concat of the last axis",
+     "size N 3 1 0\n in a float32 [N, 10]\n in b float32 [N, 17]\n stage y float32 [n=N, k=27] : k < 10 ? max(a[n, k], 0) : b[n, k - 10]\n out y"},
+    {"concat of the last axis, symbolic and with a row factor",
+     "size N 3 1 2\n size A 0 5 30\n size B 7 1 0\n in a float32 [N, A]\n in b float32 [N, B]\n in s float32 [N]\n"
+     " stage y float32 [n=N, k=A + B] : (k < A ? a[n, k] : b[n, k - A]) + s[n]\n out y"},
+    {"triangle", "size N 20 1 0 9\n in x float32 [N, N]\n stage y float32 [i=N, j=N] : i < j ? -1e9 : x[i, j]\n out y"},
+    {"split into two results",
+     "size N 3 1 0\n in x float32 [N, 12]\n stage a float32 [n=N, k=5] : x[n, k]\n stage b float32 [n=N, k=7] : x[n, k + 5] * 2\n out a\n out b"},
+    {"gather", "size N 3 1 0\n in x float32 [20, N, 6]\n in i int64 [5] below 20\n stage y float32 [a=5, n=N, k=6] : x[i[a], n, k] + 1\n out y"},
+    {"gather along the last axis", "size N 3 1 0\n in x float32 [N, 30]\n in i int64 [7] below 30\n stage y float32 [n=N, k=7] : exp(x[n, i[k]])\n out y"},
+    {"a choice by data", "size N 600 1 0\n in m bool [N]\n in a float32 [N]\n in b float32 [N]\n stage y float32 [n=N] : m[n] ? a[n] : b[n] * 2\n out y"},
+    {"special values of element-wise operations",
+     "in a float32 [300] special\n in b float32 [300] special\n stage y float32 [n=300] : max(a[n], b[n])\n stage z float32 [n=300] : min(abs(a[n]), floor(b[n]))\n"
+     " stage s float32 [n=300] : sign(a[n]) + round(a[n])\n stage c bool [n=300] : a[n] < b[n] || isnan(a[n])\n out y\n out z\n out s\n out c"},
+
+    {"sum of rows", "size N 4 1 0\n size K 600 1 0\n in x float32 [N, K]\n stage y float32 [n=N] sum [k=K] : x[n, k]\n out y"},
+    {"sum of rows of a term", "size N 4 1 0\n size K 600 1 513\n in x float32 [N, K]\n stage y float32 [n=N] sum [k=K] : exp(x[n, k]) * 0.5\n out y"},
+    {"sum of rows of two functions", "size N 4 1 0\n in x float32 [N, 700]\n stage y float32 [n=N] sum [k=700] : tanh(exp(x[n, k]))\n out y"},
+    {"sum of columns", "size N 600 1 0\n size K 600 1 7\n in x float32 [N, K]\n stage y float32 [k=K] sum [n=N] : x[n, k] * 2\n out y"},
+    {"sum of everything", "size N 7 1 0\n in x float32 [N, 5, 9]\n stage y float32 [] sum [n=N, a=5, b=9] : x[n, a, b]\n out y"},
+    {"sum over the middle", "size N 3 1 0\n in x float32 [N, 6, 40]\n stage y float32 [n=N, k=40] sum [c=6] : x[n, c, k]\n out y"},
+    {"sum over outer and inner", "size N 3 1 0\n in x float32 [N, 6, 40]\n stage y float32 [c=6] sum [n=N, k=40] : x[n, c, k]\n out y"},
+    {"max, min, product", "size N 3 1 2\n in x float32 [N, 50] special\n in z float32 [N, 5]\n stage a float32 [n=N] max [k=50] : x[n, k]\n stage b float32 [n=N] min [k=50] : x[n, k]\n"
+     " stage c float32 [n=N] prod [k=5] : z[n, k]\n out a\n out b\n out c"},
+    {"arg-max of rows", "size N 3 1 0\n in x float32 [N, 50] special\n stage y int64 [n=N] argmax [k=50] : x[n, k]\n second : k\n out y"},
+    {"arg-min, last, of columns", "size N 3 1 2\n in x float32 [N, 50, 9]\n stage y int64 [n=N, j=9] argmin_last [k=50] : floor(x[n, k, j])\n second : k\n out y"},
+    {"arg-max, last, of integers", "size N 3 1 2\n in x int32 [N, 50] below 9\n stage y int64 [n=N] argmax_last [k=50] : x[n, k]\n second : k\n out y"},
+    {"any and all", "size N 3 1 0\n in x bool [N, 3]\n stage a bool [n=N] and [k=3] : x[n, k]\n stage o bool [n=N] or [k=3] : x[n, k]\n out a\n out o"},
+    {"integer reductions",
+     "size N 3 1 0\n in x int32 [N, 70]\n in z int8 [N, 70]\n in u uint8 [N, 70]\n in w int64 [N, 70]\n"
+     " stage a int32 [n=N] sum [k=70] : x[n, k]\n stage b int8 [n=N] max [k=70] : z[n, k]\n stage c uint8 [n=N] min [k=70] : u[n, k]\n"
+     " stage d int64 [n=N] prod [k=70] : w[n, k]\n stage e int64 [k=70] sum [n=N] : w[n, k] * 3\n out a\n out b\n out c\n out d\n out e"},
+    {"double reductions", "size N 3 1 0\n in x float64 [N, 70]\n stage a float64 [n=N] sum [k=70] : exp(x[n, k])\n stage b float64 [k=70] max [n=N] : x[n, k]\n out a\n out b"},
+    {"a reduction over one point", "size N 3 1 0\n in x float32 [N, 1]\n stage y float32 [n=N] sum [k=1] : x[n, k]\n stage z float32 [n=N] : y[n] * 2\n out z"},
+
+    {"softmax of rows",
+     "size N 4 1 0\n size S 70 1 513\n in x float32 [N, S]\n stage m float32 [n=N, o=1] max [k=S] : x[n, k]\n stage e float32 [n=N, k=S] : exp(x[n, k] - m[n, 0])\n"
+     " stage s float32 [n=N, o=1] sum [k=S] : e[n, k]\n stage y float32 [n=N, k=S] : e[n, k] / s[n, 0]\n out y"},
+    {"softmax of the middle axis",
+     "size N 2 1 0\n size S 30 1 600\n in x float32 [N, 6, S]\n stage m float32 [n=N, o=1, i=S] max [c=6] : x[n, c, i]\n"
+     " stage e float32 [n=N, c=6, i=S] : exp(x[n, c, i] - m[n, 0, i])\n stage s float32 [n=N, o=1, i=S] sum [c=6] : e[n, c, i]\n"
+     " stage y float32 [n=N, c=6, i=S] : e[n, c, i] / s[n, 0, i]\n out y"},
+    {"softmax of the first axis",
+     "size N 6 1 0\n in x float32 [N, 9]\n stage m float32 [i=9] max [c=N] : x[c, i]\n stage e float32 [c=N, i=9] : exp(x[c, i] - m[i])\n"
+     " stage s float32 [i=9] sum [c=N] : e[c, i]\n stage y float32 [c=N, i=9] : e[c, i] / s[i]\n out y"},
+    {"layer norm",
+     "size N 5 1 0\n in x float32 [N, 96]\n in g float32 [96]\n in b float32 [96]\n stage s float32 [n=N] sum [k=96] : x[n, k]\n stage m float32 [n=N] : s[n] / 96\n"
+     " stage q float32 [n=N] sum [k=96] : (x[n, k] - m[n]) * (x[n, k] - m[n])\n stage d float32 [n=N] : 1 / sqrt(q[n] / 96 + 0.001)\n"
+     " stage y float32 [n=N, k=96] : (x[n, k] - m[n]) * d[n] * g[k] + b[k]\n out y\n out m\n out d"},
+    {"instance norm",
+     "size N 2 1 0\n in x float32 [N, 3, 5, 7]\n in g float32 [3]\n stage s float32 [n=N, c=3] sum [h=5, w=7] : x[n, c, h, w]\n"
+     " stage q float32 [n=N, c=3] sum [h=5, w=7] : (x[n, c, h, w] - s[n, c] / 35) * (x[n, c, h, w] - s[n, c] / 35)\n"
+     " stage y float32 [n=N, c=3, h=5, w=7] : (x[n, c, h, w] - s[n, c] / 35) / sqrt(q[n, c] / 35 + 0.01) * g[c]\n out y"},
+    {"batch statistics",
+     "size N 3 1 2\n in x float32 [N, 4, 30]\n stage s float32 [c=4] sum [n=N, k=30] : x[n, c, k]\n stage y float32 [n=N, c=4, k=30] : x[n, c, k] - s[c] * 0.01\n out y\n out s"},
+    {"mean of everything, taken off", "size N 3 1 0\n in x float32 [N, 50]\n stage s float32 [] sum [n=N, k=50] : x[n, k]\n stage y float32 [n=N, k=50] : x[n, k] - s[]\n out y"},
+    {"squeeze and excite",
+     "size N 2 1 0\n in x float32 [N, 8, 30]\n in a float32 [4, 8]\n in b float32 [8, 4]\n stage p float32 [n=N, c=8] sum [k=30] : x[n, c, k]\n"
+     " stage h float32 [n=N, r=4] sum [c=8] : a[r, c] * (p[n, c] / 30)\n stage g float32 [n=N, r=4] : max(h[n, r], 0)\n"
+     " stage o float32 [n=N, c=8] sum [r=4] : b[c, r] * g[n, r]\n stage q float32 [n=N, c=8] : 1 / (1 + exp(-o[n, c]))\n"
+     " stage y float32 [n=N, c=8, k=30] : x[n, c, k] * q[n, c]\n out y"},
+    {"outer difference of two reductions",
+     "size N 5 1 0\n in x float32 [N, 20]\n in z float32 [7, 20]\n stage a float32 [n=N] sum [k=20] : x[n, k]\n stage b float32 [m=7] sum [k=20] : z[m, k]\n"
+     " stage y float32 [n=N, m=7] : a[n] - b[m]\n out y"},
+    {"a reduction read twice over", "size N 5 1 2\n in x float32 [N, 20]\n stage a float32 [n=N] sum [k=20] : x[n, k]\n stage y float32 [n=N, m=N] : a[n] - a[m]\n out y"},
+    {"a dear map read by a window",
+     "size N 2 1 0\n in x float32 [N, 20]\n stage e float32 [n=N, k=20] : exp(x[n, k])\n stage y float32 [n=N, k=18] sum [t=3] : e[n, k + t]\n out y"},
+    {"padded softmax",
+     "size N 4 1 0\n in x float32 [N, 40]\n stage m float32 [n=N] max [k=40] : x[n, k]\n stage e float32 [n=N, k=40] : exp(x[n, k] - m[n])\n stage s float32 [n=N] sum [k=40] : e[n, k]\n"
+     " stage y float32 [n=N + 2, k=44] : 1 <= n && n < N + 1 && 3 <= k && k < 43 ? e[n - 1, k - 3] / s[n - 1] : 7\n out y"},
+
+    {"matrix product, integers", "size M 5 1 0\n in a int32 [M, 20]\n in b int32 [20, 30]\n stage y int32 [m=M, n=30] sum [k=20] : a[m, k] * b[k, n]\n out y"},
+    {"matrix product, transposed, doubles", "size M 5 1 0\n in a float64 [M, 40]\n in b float64 [30, 40]\n stage y float64 [m=M, n=30] sum [k=40] : a[m, k] * b[n, k]\n out y"},
+    {"matrix product of bytes with offsets",
+     "size M 5 1 0\n in a uint8 [M, 20] below 200\n in b int8 [20, 30]\n in z uint8 [] below 9\n"
+     " stage y int32 [m=M, n=30] sum [k=20] : (int32(a[m, k]) - int32(z[])) * int32(b[k, n])\n stage r float32 [m=M, n=30] : float32(y[m, n]) * 0.5\n out r"},
+    {"convolution of doubles with borders",
+     "size N 2 1 0\n size H 9 1 6\n in x float64 [N, 3, H, 11]\n in w float64 [4, 3, 3, 3]\n"
+     " stage y float64 [n=N, c=4, h=H, v=11] sum [i=3, p=3, q=3] : (0 <= h + p - 1 && h + p - 1 < H && 0 <= v + q - 1 && v + q - 1 < 11 ? x[n, i, h + p - 1, v + q - 1] : 0) * w[c, i, p, q]\n"
+     " stage z float64 [n=N, c=4, h=H, v=11] : max(y[n, c, h, v], 0)\n out z"},
+    {"depth-wise convolution, stride 2",
+     "size N 2 1 0\n in x float32 [N, 5, 15, 19]\n in w float32 [5, 3, 3]\n in b float32 [5]\n"
+     " stage y float32 [n=N, c=5, h=8, v=10] sum [p=3, q=3] : (1 <= 2*h + p && 2*h + p < 16 && 1 <= 2*v + q && 2*v + q < 20 ? x[n, c, 2*h + p - 1, 2*v + q - 1] : 0) * w[c, p, q]\n"
+     " stage z float32 [n=N, c=5, h=8, v=10] : min(max(y[n, c, h, v] + b[c], 0), 6)\n out z"},
+    {"depth-wise convolution, wide",
+     "size N 1 2 0\n in x float32 [N, 3, 20, 70]\n in w float32 [3, 5, 5]\n"
+     " stage y float32 [n=N, c=3, h=20, v=70] sum [p=5, q=5] : (2 <= h + p && h + p < 22 && 2 <= v + q && v + q < 72 ? x[n, c, h + p - 2, v + q - 2] : 0) * w[c, p, q]\n out y"},
+    {"grouped convolution of integers",
+     "size N 2 1 0\n in x int8 [N, 4, 7, 9]\n in w int8 [6, 2, 3, 3]\n"
+     " stage y int32 [n=N, c=6, h=7, v=9] sum [i=2, p=3, q=3] : (0 <= h + p - 1 && h + p - 1 < 7 && 0 <= v + q - 1 && v + q - 1 < 9 ? int32(x[n, floordiv(c, 3)*2 + i, h + p - 1, v + q - 1]) : 0)"
+     " * int32(w[c, i, p, q])\n out y"},
+    {"max pool with borders",
+     "size N 2 1 0\n in x float32 [N, 3, 15, 20] special\n"
+     " stage y float32 [n=N, c=3, h=8, v=10] max [p=3, q=3] : 1 <= 2*h + p && 2*h + p < 16 && 1 <= 2*v + q && 2*v + q < 21 ? x[n, c, 2*h + p - 1, 2*v + q - 1] : -inf\n out y"},
+    {"average pool without borders", "size N 2 1 0\n in x float32 [N, 3, 8, 20]\n stage y float32 [n=N, c=3, h=4, v=10] sum [p=2, q=2] : x[n, c, 2*h + p, 2*v + q]\n"
+     " stage z float32 [n=N, c=3, h=4, v=10] : y[n, c, h, v] / 4\n out z"},
+    {"global average pool", "size N 2 1 0\n in x float32 [N, 30, 7, 7]\n stage y float32 [n=N, c=30, h=1, w=1] sum [p=7, q=7] : x[n, c, p, q]\n"
+     " stage z float32 [n=N, c=30, h=1, w=1] : y[n, c, h, w] / 49\n out z"},
+    {"local response",
+     "size N 2 1 0\n in x float32 [N, 9, 4, 5]\n stage s float32 [n=N, c=9, h=4, w=5] sum [j=5] : 0 <= c + j - 2 && c + j - 2 < 9 ? x[n, c + j - 2, h, w] * x[n, c + j - 2, h, w] : 0\n"
+     " stage y float32 [n=N, c=9, h=4, w=5] : x[n, c, h, w] / pow(1 + s[n, c, h, w] * 0.1, 0.75)\n out y"},
+    {"prefix sum", "size N 4 1 0\n in x float32 [N, 12]\n stage y float32 [n=N, k=12] sum [j=12] : j <= k ? x[n, j] : 0\n out y"},
+    {"transposed convolution",
+     "size N 2 1 0\n in x float32 [N, 3, 5, 6]\n in w float32 [3, 2, 3, 3]\n"
+     " stage y float32 [n=N, c=2, h=11, v=13] sum [i=3, p=3, q=3] : (floormod(h - p, 2) == 0 && 0 <= floordiv(h - p, 2) && floordiv(h - p, 2) < 5 && floormod(v - q, 2) == 0 &&"
+     " 0 <= floordiv(v - q, 2) && floordiv(v - q, 2) < 6 ? x[n, i, floordiv(h - p, 2), floordiv(v - q, 2)] : 0) * w[i, c, p, q]\n out y"},
+    {"reduction in front of a concat",
+     "size N 3 1 0\n in x float32 [N, 30, 4]\n in z float32 [N, 5]\n stage s float32 [n=N, j=4] sum [k=30] : x[n, k, j]\n stage y float32 [n=N, j=9] : j < 4 ? s[n, j] : z[n, j - 4]\n out y"},
+    {"reduction behind a concat",
+     "size N 3 1 0\n in a float32 [N, 30]\n in b float32 [N, 11]\n stage s float32 [n=N] sum [k=41] : k < 30 ? a[n, k] : b[n, k - 30]\n out s"},
+    {"sum of what is gathered", "size N 3 1 0\n in x float32 [50, 8]\n in i int64 [N, 6] below 50\n stage s float32 [n=N, k=8] sum [j=6] : x[i[n, j], k]\n out s"},
+    {"two results of different reductions",
+     "size N 3 1 0\n in x float32 [N, 40]\n stage a float32 [n=N] sum [k=40] : x[n, k]\n stage b float32 [k=40] max [n=N] : x[n, k]\n stage y float32 [n=N, k=40] : x[n, k] * a[n]\n out a\n out b\n out y"},
+
+    {"half precision", "size N 300 1 0\n in x float16 [N]\n in b bfloat16 [N]\n stage a float16 [n=N] : x[n] * x[n] + 1\n stage y float16 [n=N] : exp(a[n]) / 2\n"
+     " stage z bfloat16 [n=N] : bfloat16(float32(b[n]) * 3)\n out y\n out z"},
+    {"half precision summed in float", "size N 3 1 0\n in x float16 [N, 40]\n stage y float16 [n=N] sum [k=40] : float32(x[n, k])\n out y"},
+    {"conversions",
+     "in x float32 [200]\n in i int64 [200]\n in b bool [200]\n stage a int32 [n=200] : int32(x[n] * 1000)\n stage c uint8 [n=200] : uint8(i[n])\n stage d float32 [n=200] : float32(b[n]) + float32(i[n])\n"
+     " stage e bool [n=200] : bool(x[n])\n stage f int8 [n=200] : int8(x[n])\n out a\n out c\n out d\n out e\n out f"},
+    {"integers that wrap and divide",
+     "in a int32 [200]\n in b int32 [200]\n in c int8 [200]\n in l int64 [200]\n stage q int32 [n=200] : a[n] / b[n] + floormod(a[n], b[n])\n stage m int32 [n=200] : a[n] * 2147483647 - b[n]\n"
+     " stage s int8 [n=200] : c[n] * c[n] + abs(c[n])\n stage g int64 [n=200] : l[n] * 9223372036854775807 + max(l[n], -5)\n stage t int32 [n=200] : (a[n] & b[n]) ^ (a[n] << 3)\n"
+     " out q\n out m\n out s\n out g\n out t"},
+    {"indices as values", "size N 30 1 0\n stage y int64 [n=N, k=4] : n * 4 + k - N\n stage z float32 [n=N, k=4] : float32(n) / 2\n out y\n out z"},
+    {"names that C has taken", "size int 5 1 0\n size p0 3 2 1\n size t0 2 1 4\n in x float32 [int, p0, t0]\n stage for float32 [i=int, while=p0, if=t0] : exp(x[i, while, if]) + float32(p0 * t0)\n out for"},
+};
+
+enum { WRITTEN = sizeof written / sizeof *written };
+
+static opf_machine machine = {.name = "test", .flags = "", .lanes = 4, .vectors = 16, .l1_bytes = 32768, .l2_bytes = 524288, .l3_bytes = 8388608,
+                              .flops_per_second = 1e11, .l1_bandwidth = 2e11, .l2_bandwidth = 1e11, .l3_bandwidth = 5e10, .dram_bandwidth = 1e10};
+
+static void run_all(kernel_case *cases, int count, const char *compiler, const char *const *flags) {
+    void *library = cases_compile(cases, count, compiler, flags);
+    if (!library) {
+        print_message("%s is not there: skipped\n", compiler);
+        return;
+    }
+    for (int i = 0; i < count; i++)
+        for (int run = 0; run < cases[i].n_runs; run++) case_run(&cases[i], run);
+    dlclose(library);
+}
+
+static kernel_case cases[WRITTEN];
+
+static int set_up(void **state) {
+    (void)state;
+    for (int i = 0; i < WRITTEN; i++) {
+        case_read(&cases[i], written[i].title, written[i].text);
+        if (opf_nest_schedule(&cases[i].nest, &cases[i].group, &machine) != OPF_OK) return 1;
+    }
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    for (int i = 0; i < WRITTEN; i++) case_free(&cases[i]);
+    return 0;
+}
+
+static void with_gcc(void **state) {
+    (void)state;
+    run_all(cases, WRITTEN, "gcc", (const char *const[]){"-O3", NULL});
+}
+
+static void with_clang(void **state) {
+    (void)state;
+    run_all(cases, WRITTEN, "clang", (const char *const[]){"-O2", NULL});
+}
+
+static void undefined_behaviour(void **state) {
+    (void)state;
+    run_all(cases, WRITTEN, "gcc", (const char *const[]){"-O1", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error", NULL});
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(undefined_behaviour), cmocka_unit_test(with_gcc), cmocka_unit_test(with_clang)};
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
