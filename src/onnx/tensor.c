@@ -161,19 +161,32 @@ opf_tensor *opf_read_tensor(opf_reader *reader, const opf_schema_Tensor *message
     return read_elements(reader, tensor, message) ? tensor : NULL;
 }
 
-/* SequenceProto and OptionalProto hold their tensors in field 3, which in a TensorProto is the segment that nobody uses. */
+/* A file of test data does not say what message it holds. SequenceProto, OptionalProto and MapProto keep their name in
+ * field 1, where a TensorProto has its dimensions, and what they hold in field 3 and later. */
+static bool looks_like_no_tensor(const opf_schema_Tensor *message) {
+    if (message->segment.count && !message->raw_data.count) return true;
+    opf_span name = opf_spans_last(&message->dims);
+    bool named = message->dims.count == 1 && name.size > 1 && message->name.count == 0;
+    for (size_t i = 0; i < name.size && named; i++) named = name.data[i] >= '.' && name.data[i] <= 'z';
+    return named;
+}
+
 static opf_status read_lone(opf_tensor **out, const char **name, opf_reader *reader) {
     const opf_schema_Tensor *message = OPF_DECODE(reader, Tensor, reader->file, "tensor");
     if (!message) return reader->status;
-    if (message->segment.count && !message->raw_data.count) {
-        opf_reader_error(reader, OPF_ERROR_UNSUPPORTED, "read", "the file holds a sequence, an optional or a map; opfuse reads single tensors");
-        return reader->status;
-    }
     if (name) {
         opf_span span = opf_spans_last(&message->name);
         *name = opf_arena_string_n(reader->arena, (const char *)span.data, opf_span_is_text(span) ? span.size : 0);
     }
-    *out = opf_read_tensor(reader, message);
+    if (looks_like_no_tensor(message)) {
+        opf_reader trial = *reader; /* dimensions may look like a name, too: then the rest fits them */
+        trial.diags = opf_diags_new();
+        *out = opf_read_tensor(&trial, message);
+        opf_diags_free(trial.diags);
+        if (!*out) opf_reader_error(reader, OPF_ERROR_UNSUPPORTED, "read", "the file holds a sequence, an optional or a map; opfuse reads single tensors");
+    } else {
+        *out = opf_read_tensor(reader, message);
+    }
     return *out ? OPF_OK : reader->status;
 }
 

@@ -297,9 +297,12 @@ static void other_protobufs_are_no_tensors(void **state) {
     opf_arena *arena = opf_arena_new();
     opf_tensor *tensor;
     assert_int_equal(opf_onnx_read_tensor(&tensor, NULL, "sequence.pb", arena, diags), OPF_ERROR_UNSUPPORTED);
+    assert_int_equal(opf_onnx_read_tensor(&tensor, NULL, "optional.pb", arena, diags), OPF_ERROR_UNSUPPORTED);
+    assert_int_equal(opf_onnx_read_tensor(&tensor, NULL, "packed.pb", arena, diags), OPF_OK);
+    assert_int_equal(tensor->elements, 6400);
     assert_int_equal(opf_onnx_read_tensor(&tensor, NULL, "bad/text.onnx", arena, diags), OPF_ERROR_INPUT);
     assert_int_equal(opf_onnx_read_tensor(&tensor, NULL, "missing.pb", arena, diags), OPF_ERROR_SYSTEM);
-    assert_int_equal(opf_diags_count(diags), 3);
+    assert_int_equal(opf_diags_count(diags), 4);
     assert_string_equal(opf_diags_at(diags, 0)->message, "the file holds a sequence, an optional or a map; opfuse reads single tensors");
     assert_string_equal(opf_diags_at(diags, 0)->place.file, "sequence.pb");
     opf_arena_free(arena);

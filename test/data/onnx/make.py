@@ -150,6 +150,11 @@ def constants():
 def sequence():
     with open(os.path.join(HERE, "sequence.pb"), "wb") as f:
         f.write(nh.from_list([np.zeros(2, np.float32), np.ones(3, np.float32)], "s").SerializeToString())
+    with open(os.path.join(HERE, "optional.pb"), "wb") as f:
+        f.write(nh.from_optional([np.zeros(2, np.float32)], "optional").SerializeToString())
+    # A tensor by a proto3 writer: dimensions packed, and they spell a name.
+    with open(os.path.join(HERE, "packed.pb"), "wb") as f:
+        f.write(field(1, b"PP") + varint(2 << 3) + varint(T.UINT8) + field(9, bytes(80 * 80)))
 
 
 def attributes():
