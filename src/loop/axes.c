@@ -93,8 +93,9 @@ void opf_axes_merge(opf_scheduler *s, opf_axes *axes, opf_slots *slots) {
         const opf_nest_variable *variables = s->nest->variables.data;
         const char *name = joined_name(s, variables[p.outer].name, variables[p.inner].name);
         int merged = opf_variable_new(s, name, opf_mul(s->pool, opf_extent(s, p.outer), p.inner_extent));
-        opf_substitute_all(s, slots, p.outer, opf_int(s->pool, 0));
+        /* In this order: with outer 0 while inner still has its old range, comparisons of both would be decided. */
         opf_substitute_all(s, slots, p.inner, opf_variable(s, merged));
+        opf_substitute_all(s, slots, p.outer, opf_int(s->pool, 0));
         axes->at[i - 1] = merged;
         opf_axes_remove(axes, i);
     }
