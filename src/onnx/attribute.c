@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "onnx/reader.h"
+#include "schema.pb.h"
 
 int opf_attribute_kind(const opf_schema_Attribute *message) {
     if (message->has_type && message->type) return message->type;

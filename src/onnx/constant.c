@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "onnx/reader.h"
+#include "schema.pb.h"
 
 static opf_tensor *numbers(opf_reader *reader, opf_dtype dtype, int rank, const void *data, size_t count, size_t width) {
     int64_t dims[1] = {(int64_t)count};

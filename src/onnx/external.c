@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "onnx/reader.h"
+#include "schema.pb.h"
 
 typedef struct location {
     const char *path; /* as in the model */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "onnx/reader.h"
+#include "schema.pb.h"
 
 /* What the second step does, in this order. */
 typedef struct task {

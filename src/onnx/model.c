@@ -4,6 +4,7 @@
 
 #include "onnx/onnx.h"
 #include "onnx/reader.h"
+#include "schema.pb.h"
 
 enum { OLDEST_IR = 3, NEWEST_IR = 14 };
 

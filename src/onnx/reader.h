@@ -5,7 +5,13 @@
 
 #include "ir/graph.h"
 #include "onnx/wire.h"
-#include "schema.pb.h"
+
+/* Messages of schema.proto; nanopb generates them into schema.pb.h. */
+typedef struct _opf_schema_Attribute opf_schema_Attribute;
+typedef struct _opf_schema_Function opf_schema_Function;
+typedef struct _opf_schema_Node opf_schema_Node;
+typedef struct _opf_schema_SparseTensor opf_schema_SparseTensor;
+typedef struct _opf_schema_Tensor opf_schema_Tensor;
 
 enum {
     OPF_MAX_DEPTH = 256,       /* sub-graphs and function calls inside each other; protobuf's own limit ends near 33 */

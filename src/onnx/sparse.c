@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "onnx/reader.h"
+#include "schema.pb.h"
 
 /* Position of listed element i among all, -1 where its index is out of range. Indices: [n] linear or [n, rank]. */
 static int64_t position(const opf_tensor *dense, const opf_tensor *indices, int64_t i) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "onnx/reader.h"
+#include "schema.pb.h"
 
 /* The typed field that holds elements of each type where they are not raw (onnx.proto, TensorProto). */
 typedef enum field { FIELD_INT32, FIELD_FLOAT, FIELD_DOUBLE, FIELD_INT64, FIELD_UINT64, FIELD_STRING } field;

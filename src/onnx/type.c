@@ -1,5 +1,6 @@
 /* Declared types. */
 #include "onnx/reader.h"
+#include "schema.pb.h"
 
 static opf_type *read_type(opf_reader *reader, opf_span bytes, int depth);
 
