@@ -43,7 +43,7 @@ static uint64_t draw(fixture *f, uint64_t below) {
 static int add_tensor(fixture *f, opf_dtype dtype, int rank, const int64_t *dims, const void *data) {
     int64_t elements = 1;
     for (int i = 0; i < rank; i++) elements *= dims[i];
-    f->tensors[f->n_tensors] = (opf_operand){dtype, false, rank, opf_arena_copy(f->arena, dims, (size_t)rank * sizeof *dims + 1), elements, data};
+    f->tensors[f->n_tensors] = (opf_operand){dtype, false, rank, opf_arena_copy(f->arena, dims, (size_t)rank * sizeof *dims), elements, data};
     return f->n_tensors++;
 }
 
