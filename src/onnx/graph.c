@@ -193,6 +193,7 @@ static void declare_call(opf_reader *reader, opf_scope *scope, const opf_functio
     *call = (opf_call_site){function, message, scope, body};
     *body = (opf_scope){.graph = scope->graph, .names = opf_map_new(reader->scratch), .call = call, .opsets = function->opsets, .n_opsets = function->n_opsets, .depth = scope->depth + 1};
     body->prefix = opf_arena_printf(reader->scratch, "%s/", reader->place.node);
+    opf_map_set(&scope->graph->nodes_by_name, reader->place.node, NULL); /* no node, but the name is taken */
     for (size_t k = 0; k < function->message->input.count; k++) {
         const char *formal = opf_reader_name(reader, function->message->input.data[k], "name of an input");
         if (formal) opf_map_set(&body->names, formal, NULL);

@@ -254,6 +254,10 @@ def functions():
     with_graph = h.make_function("test", "Run", ["c"], ["o"], [call_if], op, ["body"])
     g = graph([h.make_node("Relu", ["x"], ["a"]), h.make_node("Run", ["c"], ["y"], domain="test", body=graph([h.make_node("Neg", ["a"], ["n"])], (), ("n",)))], inputs=("x", vi("c", T.BOOL, ())))
     save(model(g, imports=[("test", 1)], functions=[with_graph]), "function_graph")
+    # two calls of one name, and a name in the graph like one inside
+    pair = h.make_function("test", "Pair", ["a"], ["b"], [h.make_node("Relu", ["a"], ["m"], name="r"), h.make_node("Neg", ["m"], ["b"])], op)
+    calls = [h.make_node("Pair", ["x"], ["s/m"], domain="test", name="s"), h.make_node("Pair", ["s/m"], ["t"], domain="test", name="s"), h.make_node("Abs", ["t"], ["y"], name="s/r")]
+    save(model(graph(calls), imports=[("test", 1)], functions=[pair]), "function_names")
     # refused
     f = h.make_function("test", "F", ["a"], ["b"], [h.make_node("G", ["a"], ["b"], domain="test")], op)
     g2 = h.make_function("test", "G", ["a"], ["b"], [h.make_node("F", ["a"], ["b"], domain="test")], op)
