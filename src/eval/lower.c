@@ -61,10 +61,13 @@ static int constant(opf_lowering *l, bool real, int64_t integer, double value) {
 
 /* ---- index expressions as linear forms of registers ---- */
 
+static int64_t plus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
+static int64_t times(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
+
 static void add_term(opf_lowering *l, opf_linear *linear, int index, int64_t factor) {
     for (int i = 0; i < linear->count; i++)
         if (linear->terms[i].reg == index) {
-            linear->terms[i].factor += factor;
+            linear->terms[i].factor = plus(linear->terms[i].factor, factor);
             return;
         }
     struct opf_linear_term *terms = OPF_ARRAY(l->arena, struct opf_linear_term, linear->count + 1);
@@ -87,16 +90,16 @@ static void add_linear(opf_lowering *l, opf_linear *linear, const opf_expr *e, i
     int64_t value;
     bool operation = (e->kind == OPF_EXPR_BINARY || e->kind == OPF_EXPR_UNARY) && e->dtype == OPF_INT64;
     if (is_constant(l, e, &value)) {
-        linear->constant += factor * value;
+        linear->constant = plus(linear->constant, times(factor, value));
     } else if (operation && (e->op == OPF_OP_ADD || e->op == OPF_OP_SUB)) {
         add_linear(l, linear, e->args[0], factor, mask);
-        add_linear(l, linear, e->args[1], e->op == OPF_OP_ADD ? factor : -factor, mask);
+        add_linear(l, linear, e->args[1], e->op == OPF_OP_ADD ? factor : times(factor, -1), mask);
     } else if (operation && e->op == OPF_OP_NEG) {
-        add_linear(l, linear, e->args[0], -factor, mask);
+        add_linear(l, linear, e->args[0], times(factor, -1), mask);
     } else if (operation && e->op == OPF_OP_MUL && is_constant(l, e->args[1], &value)) {
-        add_linear(l, linear, e->args[0], factor * value, mask);
+        add_linear(l, linear, e->args[0], times(factor, value), mask);
     } else if (operation && e->op == OPF_OP_MUL && is_constant(l, e->args[0], &value)) {
-        add_linear(l, linear, e->args[1], factor * value, mask);
+        add_linear(l, linear, e->args[1], times(factor, value), mask);
     } else add_term(l, linear, lower(l, e, mask), factor);
 }
 
@@ -138,7 +141,7 @@ static int lower_load(opf_lowering *l, const opf_expr *e, int mask) {
             check.limit = tensor->dims[i];
             emit(l, check, false);
         }
-        stride *= tensor->dims[i];
+        stride = times(stride, tensor->dims[i]);
     }
     load.a = split_lanes(l, &load.linear);
     load.mask = mask;

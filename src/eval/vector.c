@@ -9,9 +9,13 @@ typedef union opf_cell opf_cell;
 static int lanes_of(const opf_lanes_state *state, int index) { return state->lanes->registers.data[index].uniform ? 1 : state->count; }
 static bool is_uniform(const opf_lanes_state *state, int index) { return state->lanes->registers.data[index].uniform; }
 
+/* Positions wrap around like any integer; one that leaves the tensor on the way is found out of range or is in it. */
+static int64_t plus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
+static int64_t times(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
+
 static int64_t base_of(const opf_lanes_state *state, const opf_linear *linear) {
     int64_t base = linear->constant;
-    for (int i = 0; i < linear->count; i++) base += linear->terms[i].factor * state->registers[linear->terms[i].reg][0].integer;
+    for (int i = 0; i < linear->count; i++) base = plus(base, times(linear->terms[i].factor, state->registers[linear->terms[i].reg][0].integer));
     return base;
 }
 
@@ -23,8 +27,8 @@ static void execute_linear(opf_lanes_state *state, const opf_instruction *in) {
     for (int k = 0; k < in->linear.count; k++) {
         const opf_cell *from = state->registers[in->linear.terms[k].reg];
         int64_t factor = in->linear.terms[k].factor;
-        if (k == 0) for (int i = 0; i < count; i++) out[i].integer = factor * from[i].integer;
-        else for (int i = 0; i < count; i++) out[i].integer += factor * from[i].integer;
+        if (k == 0) for (int i = 0; i < count; i++) out[i].integer = times(factor, from[i].integer);
+        else for (int i = 0; i < count; i++) out[i].integer = plus(out[i].integer, times(factor, from[i].integer));
     }
     struct opf_span *span = &state->spans[in->out];
     *span = (struct opf_span){out[0].integer, out[0].integer, true};
@@ -32,7 +36,7 @@ static void execute_linear(opf_lanes_state *state, const opf_instruction *in) {
         int64_t value = out[i].integer;
         if (value < span->low) span->low = value;
         if (value > span->high) span->high = value;
-        span->contiguous = span->contiguous && value == out[0].integer + i;
+        span->contiguous = span->contiguous && value == plus(out[0].integer, i);
     }
 }
 
@@ -54,7 +58,7 @@ static bool check_positions(opf_lanes_state *state, const opf_instruction *in, i
     }
     for (int i = 0; i < count; i++) {
         if (mask_varies && in->a >= 0 && !mask[i].integer) continue;
-        int64_t at = base + (in->a < 0 ? 0 : state->registers[in->a][i].integer);
+        int64_t at = plus(base, in->a < 0 ? 0 : state->registers[in->a][i].integer);
         if ((uint64_t)at < (uint64_t)in->limit) continue;
         fault(state, in, at);
         return false;
@@ -67,12 +71,12 @@ static bool check_positions(opf_lanes_state *state, const opf_instruction *in, i
 #define LOAD_LOOPS(TYPE, FIELD, CONVERT)                                                                                 \
     {                                                                                                                    \
         const TYPE *from = data;                                                                                         \
-        int64_t first = base + (contiguous ? offsets[0].integer : 0);                                                    \
+        int64_t first = contiguous ? base + offsets[0].integer : base;                                                    \
         if (!offsets) out[0].FIELD = CONVERT(from[base]);                                                                \
         else if (contiguous && mask) for (int i = 0; i < count; i++) out[i].FIELD = mask[i].integer ? CONVERT(from[first + i]) : 0; \
         else if (contiguous) for (int i = 0; i < count; i++) out[i].FIELD = CONVERT(from[first + i]);                    \
-        else if (mask) for (int i = 0; i < count; i++) out[i].FIELD = mask[i].integer ? CONVERT(from[base + offsets[i].integer]) : 0; \
-        else for (int i = 0; i < count; i++) out[i].FIELD = CONVERT(from[base + offsets[i].integer]);                    \
+        else if (mask) for (int i = 0; i < count; i++) out[i].FIELD = mask[i].integer ? CONVERT(from[plus(base, offsets[i].integer)]) : 0; \
+        else for (int i = 0; i < count; i++) out[i].FIELD = CONVERT(from[plus(base, offsets[i].integer)]);                    \
         break;                                                                                                           \
     }
 
@@ -117,7 +121,9 @@ static void execute_load(opf_lanes_state *state, const opf_instruction *in) {
     const opf_cell *offsets = in->a < 0 ? NULL : state->registers[in->a];
     struct opf_span span = {0, 0, false};
     if (offsets) span = state->spans[in->a];
-    bool inside = base + span.low >= 0 && base + span.high < in->limit;
+    int64_t low, high;
+    bool overflows = __builtin_add_overflow(base, span.low, &low) || __builtin_add_overflow(base, span.high, &high);
+    bool inside = !overflows && low >= 0 && high < in->limit;
     if (!inside) {
         if (!check_positions(state, in, base)) return fill_zero(out, count);
         if (!offsets) return fill_zero(out, count); /* read by no lane */
