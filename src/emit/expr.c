@@ -140,11 +140,13 @@ static bool nonnegative(const printer *p, const opf_expr *e) {
     return p->scope && p->scope->nonnegative && p->scope->nonnegative(p->scope->data, e);
 }
 
+/* Of a constant and a value, the constant goes first: then a NaN needs no test (prelude, opf_max_f32). */
 static void print_call(printer *p, const opf_expr *e, opf_dtype of) {
+    bool swapped = (e->op == OPF_OP_MIN || e->op == OPF_OP_MAX) && e->args[1]->kind == OPF_EXPR_FLOAT;
     opf_text_printf(p->out, "opf_%s_%s(", ops[e->op].name, opf_emit_suffix(computed(of)));
     for (int i = 0; i < e->n_args; i++) {
         if (i) opf_text_add(p->out, ", ");
-        print(p, e->args[i], LEVEL_ANY);
+        print(p, e->args[swapped ? 1 - i : i], LEVEL_ANY);
     }
     opf_text_add(p->out, ")");
 }

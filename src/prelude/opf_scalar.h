@@ -10,10 +10,23 @@
 #include "opf_math.h"
 #endif
 
-static inline float opf_max_f32(float a, float b) { return a > b || a != a ? a : b; }
-static inline float opf_min_f32(float a, float b) { return a < b || a != a ? a : b; }
-static inline double opf_max_f64(double a, double b) { return a > b || a != a ? a : b; }
-static inline double opf_min_f64(double a, double b) { return a < b || a != a ? a : b; }
+/* In two steps, so that gcc turns long chains of them into vector code too; a constant is best put first. */
+static inline float opf_max_f32(float a, float b) {
+    float m = a > b ? a : b; /* b where either is a NaN: one instruction */
+    return a != a ? a : m;
+}
+static inline float opf_min_f32(float a, float b) {
+    float m = a < b ? a : b; /* b where either is a NaN: one instruction */
+    return a != a ? a : m;
+}
+static inline double opf_max_f64(double a, double b) {
+    double m = a > b ? a : b; /* b where either is a NaN: one instruction */
+    return a != a ? a : m;
+}
+static inline double opf_min_f64(double a, double b) {
+    double m = a < b ? a : b; /* b where either is a NaN: one instruction */
+    return a != a ? a : m;
+}
 static inline float opf_sign_f32(float x) { return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x == x ? 0.0f : x; }
 static inline double opf_sign_f64(double x) { return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x == x ? 0.0 : x; }
 static inline int opf_isnan_f32(float x) { return x != x; }
