@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "emit/tile.h"
@@ -57,12 +58,20 @@ static inline int64_t tile_size(const tile_case *c, opf_dim dim) {
     return value;
 }
 
+/* Large buffers lie on large pages where the system has them, as those of a session do. */
+static inline void *tile_bytes(size_t bytes) {
+    size_t alignment = bytes >= 2 << 20 ? 2 << 20 : 64;
+    void *data = aligned_alloc(alignment, (bytes + 64 + alignment) / alignment * alignment);
+    if (alignment > 64) madvise(data, (bytes + alignment) / alignment * alignment, MADV_HUGEPAGE);
+    return data;
+}
+
 /* A tensor of the group; seeded data in [-1, 1). Returns its number. */
 static inline int tile_input(tile_case *c, const char *name, bool constant, int rank, const opf_dim *dims) {
     int number = (int)c->group.stages.inputs.count;
     int64_t sizes[OPF_MAX_RANK], n = 1;
     for (int k = 0; k < rank; k++) n *= sizes[k] = tile_size(c, dims[k]);
-    float *data = aligned_alloc(64, (size_t)(n * 4 + 63) / 64 * 64 + 64);
+    float *data = tile_bytes((size_t)n * 4);
     uint32_t seed = 12345u + (uint32_t)number;
     for (int64_t i = 0; i < n; i++) {
         seed = seed * 1664525u + 1013904223u;
@@ -226,8 +235,6 @@ static inline bool tile_compile(tile_case *c, const char *compiler, const char *
 
 /* Buffers of a call; results and packed constants are made here. */
 typedef struct tile_buffers { void *p[32]; int n_results, n_packed, first_result; size_t result_bytes[8]; char *scratch; size_t stride; int max_parts; } tile_buffers;
-
-static inline void *tile_bytes(size_t bytes) { return aligned_alloc(64, (bytes + 127) / 64 * 64); }
 
 /* Packing goes through the interpreter; for large constants `fast` fills the packed bytes with small numbers instead. */
 static inline tile_buffers tile_buffers_new(const tile_case *c, int max_parts, bool fast) {
