@@ -52,8 +52,10 @@ static const char *read_weight(opf_folding *folding)
     const opf_tensor *weight = folding->weight = value ? value->constant : NULL;
     if (!weight)
         return "the weight is not constant";
-    if (!opf_dtype_is_float(weight->dtype) || weight->elements == 0 || weight->rank < 2)
-        return "the weight is no tensor of floating numbers";
+    if (weight->dtype != OPF_FLOAT32 && weight->dtype != OPF_FLOAT64)
+        return "the weight's type is too coarse to take in the factors without a loss that shows";
+    if (weight->elements == 0 || weight->rank < 2)
+        return "the weight has no elements or too few axes";
     if (folding->groups < 1 || weight->dims[0] % folding->groups != 0)
         return "the groups do not divide the channels";
     folding->channels = weight->dims[folding->axis] * folding->groups;
