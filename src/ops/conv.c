@@ -195,36 +195,64 @@ static bool transposed_outputs(opf_call *call, opf_window *window) {
     return !call->failed;
 }
 
-/* The input position that tap `tap` spreads to output position `out`, and in *inside whether there is one. */
-static const opf_expr *transposed_position(opf_call *call, const opf_window_axis *axis, const opf_expr *out, const opf_expr *tap_variable, const opf_expr **inside) {
+/* What reaches one output position along one spatial axis, for the reduce variable t: tap `tap` of the kernel from input
+ * position `position`. The predicates say whether they exist; NULL: always. */
+typedef struct contribution {
+    const opf_expr *tap, *position, *tap_exists, *position_exists;
+} contribution;
+
+/* Output position o takes tap k from input position i where i * stride + k * dilation = o + pad_begin. Without dilation every
+ * stride-th tap does, from the remainder of o + pad_begin on, so t counts these alone; with it, t is the tap and those that
+ * meet no input position count as absent. Sets the extent of t. */
+static contribution contribution_of(opf_call *call, convolution *conv, int k) {
     opf_pool *pool = call->pool;
-    const opf_expr *zero = opf_call_int(call, 0), *stride = opf_call_int(call, axis->stride);
-    const opf_expr *spread = opf_sub(pool, opf_add(pool, out, axis->pad_begin), opf_mul(pool, tap_variable, opf_call_int(call, axis->dilation)));
-    *inside = opf_call_and(call, opf_call_at_most(call, zero, spread), opf_call_less(call, spread, opf_mul(pool, axis->input, stride)));
-    if (axis->stride > 1) *inside = opf_call_and(call, *inside, opf_binary(pool, OPF_OP_EQ, opf_floormod(pool, spread, stride), zero));
-    return opf_floordiv(pool, spread, stride);
+    const opf_window_axis *axis = &conv->window.axes[k];
+    int variable = 3 + conv->window.n_axes + k;
+    const opf_expr *zero = opf_call_int(call, 0), *stride = opf_call_int(call, axis->stride), *shifted = opf_add(pool, opf_call_var(call, 2 + k), axis->pad_begin);
+    bool strides_alone = axis->dilation == 1;
+    conv->extents[variable] = strides_alone ? opf_ceildiv(pool, axis->kernel, stride) : axis->kernel;
+    const opf_expr *t = opf_window_variable(call, conv->extents[variable], variable);
+    contribution c;
+    if (strides_alone) {
+        c.tap = opf_add(pool, opf_floormod(pool, shifted, stride), opf_mul(pool, t, stride));
+        c.position = opf_sub(pool, opf_floordiv(pool, shifted, stride), t);
+        c.tap_exists = opf_call_less(call, c.tap, axis->kernel);
+        if (opf_is_value(opf_floormod(pool, axis->kernel, stride), 0)) c.tap_exists = NULL;
+        c.position_exists = opf_call_and(call, opf_call_at_most(call, zero, c.position), opf_call_less(call, c.position, axis->input));
+    } else {
+        const opf_expr *spread = opf_sub(pool, shifted, opf_mul(pool, t, opf_call_int(call, axis->dilation)));
+        c.tap = t;
+        c.tap_exists = NULL;
+        c.position = opf_floordiv(pool, spread, stride);
+        c.position_exists = opf_call_and(call, opf_call_at_most(call, zero, spread), opf_call_less(call, spread, opf_mul(pool, axis->input, stride)));
+        if (axis->stride > 1) c.position_exists = opf_call_and(call, c.position_exists, opf_binary(pool, OPF_OP_EQ, opf_floormod(pool, spread, stride), zero));
+    }
+    c.position_exists = opf_expr_simplify(pool, c.position_exists, (opf_domain){conv->n_axes + conv->n_reduce, conv->extents});
+    if (opf_is_value(c.position_exists, 1)) c.position_exists = NULL;
+    return c;
 }
 
-/* w is [C, M / group, taps]. */
+/* sum over (ic, t…) of x[n, g + ic, position] * w[g + ic, oc in the group, tap]; w is [C, M / group, taps]. */
 static int transposed_sum(opf_call *call, convolution *conv, opf_dtype dtype, opf_dtype accumulator) {
     int n = conv->window.n_axes;
     conv->group_outputs = opf_call_dim(call, 1, 1);
     opf_call_same(call, opf_call_dim(call, 0, 1), opf_call_dim(call, 1, 0), "the channels of the input and of the weight");
     conv->group_inputs = channels_of_group(call, conv, opf_call_dim(call, 0, 1), "the groups must divide the input channels");
     fill_domain(call, conv, opf_mul(call->pool, conv->group_outputs, opf_call_int(call, conv->group)));
-    const opf_expr *x_indices[CONV_AXES], *w_indices[CONV_AXES], *inside = NULL;
+    const opf_expr *x_indices[CONV_AXES], *w_indices[CONV_AXES], *x_exists = NULL, *w_exists = NULL;
     x_indices[0] = opf_call_var(call, 0);
     x_indices[1] = w_indices[0] = input_channel(call, conv);
     w_indices[1] = conv->group == 1 ? opf_call_var(call, 1) : opf_floormod(call->pool, opf_call_var(call, 1), conv->group_outputs);
     for (int k = 0; k < n; k++) {
-        const opf_expr *here;
-        w_indices[2 + k] = tap(call, conv, k);
-        x_indices[2 + k] = transposed_position(call, &conv->window.axes[k], opf_call_var(call, 2 + k), w_indices[2 + k], &here);
-        inside = opf_call_and(call, inside, here);
+        contribution c = contribution_of(call, conv, k);
+        x_indices[2 + k] = c.position;
+        w_indices[2 + k] = c.tap;
+        x_exists = opf_call_and(call, x_exists, c.position_exists);
+        w_exists = opf_call_and(call, w_exists, c.tap_exists);
     }
-    const opf_expr *x = opf_call_convert(call, accumulator, opf_call_load(call, 0, x_indices));
-    const opf_expr *w = opf_call_convert(call, accumulator, opf_call_load(call, 1, w_indices));
-    x = opf_call_choose(call, inside, x, opf_number(call->pool, accumulator, 0));
+    const opf_expr *zero = opf_number(call->pool, accumulator, 0);
+    const opf_expr *x = opf_call_choose(call, x_exists, opf_call_convert(call, accumulator, opf_call_load(call, 0, x_indices)), zero);
+    const opf_expr *w = opf_call_choose(call, w_exists, opf_call_convert(call, accumulator, opf_call_load(call, 1, w_indices)), zero);
     return opf_call_stage(call, "sum", conv->n_axes, conv->n_reduce, conv->extents, conv->names, OPF_COMBINE_SUM, dtype, accumulator,
                           opf_binary(call->pool, OPF_OP_MUL, x, w), NULL);
 }
