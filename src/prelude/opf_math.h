@@ -118,7 +118,16 @@ static inline float opf_log_f32(float x) {
     r = x < __builtin_inff() ? r : x;
     return x > 0.0f ? r : x == 0.0f ? -__builtin_inff() : __builtin_nanf("");
 }
-static inline float opf_log1p_f32(float x) { return __builtin_log1pf(x); }
+static inline float opf_log1p_f32(float x) {
+    float u = 1.0f + x, lost = x - (u - 1.0f);
+    int32_t n = (int32_t)(opf_bits_of_f32(u) - 0x3f2aaaabu) >> 23;
+    float scale = opf_f32_of_bits((uint32_t)(127 - (n < 64 ? n : 64)) << 23); /* 2^-n; nothing is lost where n is large */
+    float f = opf_f32_of_bits(opf_bits_of_f32(u) - ((uint32_t)n << 23)) - 1.0f + lost * scale;
+    float r = opf_log_parts_f32(f, (float)n);
+    r = x < __builtin_inff() ? r : x;
+    r = x > -1.0f ? r : x == -1.0f ? -__builtin_inff() : __builtin_nanf("");
+    return x == 0.0f ? x : r;
+}
 
 static inline float opf_tanh_f32(float x) {
     float a = __builtin_fabsf(x), u = x * x;
@@ -168,7 +177,56 @@ static inline float opf_cosh_f32(float x) { return __builtin_coshf(x); }
 static inline float opf_asinh_f32(float x) { return __builtin_asinhf(x); }
 static inline float opf_acosh_f32(float x) { return __builtin_acoshf(x); }
 static inline float opf_atanh_f32(float x) { return __builtin_atanhf(x); }
-static inline float opf_pow_f32(float x, float y) { return __builtin_powf(x, y); }
+
+/* a * b + c in double, as opf_fma_f32. */
+static inline double opf_fma_f64(double a, double b, double c) {
+#if defined(__FMA__) || defined(__aarch64__)
+    return __builtin_fma(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+/* x^y by 2^(y log2 |x|) in double. Without 64-bit integers in vectors that are worth it, libm is faster. */
+static inline float opf_pow_f32(float x, float y) {
+#if !defined(__AVX2__) && !defined(__aarch64__)
+    return __builtin_powf(x, y);
+#else
+    union { double real; uint64_t bits; } d = {(double)__builtin_fabsf(x)}, m, t, p;
+    /* |x| = 2^e m, m in [sqrt(1/2), sqrt(2)); e by a biased logical shift, to double through the low bits of 1.5 * 2^52:
+     * AVX2 has neither an arithmetic shift of 64-bit integers nor their conversion */
+    uint64_t e = ((d.bits - 0x3fe6a09e667f3bcdull + (1024ull << 52)) >> 52) - 1024;
+    m.bits = d.bits - (e << 52);
+    t.bits = e + 0x4338000000000000ull;
+    double s = (m.real - 1.0) / (m.real + 1.0), u = s * s;
+    double q = opf_fma_f64(0x1.5cf02879fb5e2p-2, u, 0x1.a58d1c10fccfbp-2);
+    q = opf_fma_f64(q, u, 0x1.277780d2f5e31p-1);
+    q = opf_fma_f64(q, u, 0x1.ec709d118d8c5p-1);
+    q = opf_fma_f64(q, u, 0x1.71547652bef0cp+1);
+    double l = opf_fma_f64(q, s, t.real - 0x1.8p52);
+    l = d.real < (double)__builtin_inff() ? l : d.real;
+    l = d.real == 0.0 ? -(double)__builtin_inff() : l;
+    double z = (double)y * l; /* NaN for 0 * infinity: y = 0 is told apart below */
+    double c = z < -160.0 ? -160.0 : z;
+    c = c > 140.0 ? 140.0 : c;
+    t.real = c + 0x1.8p52;
+    double r = c - (t.real - 0x1.8p52);
+    double w = opf_fma_f64(0x1.41d29777d7e73p-13, r, 0x1.5f4650dc90319p-10);
+    w = opf_fma_f64(w, r, 0x1.3b2dbedde34b9p-7);
+    w = opf_fma_f64(w, r, 0x1.c6aed2f265381p-5);
+    w = opf_fma_f64(w, r, 0x1.ebfbdad4c23bep-3);
+    w = opf_fma_f64(w, r, 0x1.62e430c937181p-1);
+    p.real = opf_fma_f64(w, r, 0x1.00000002663edp+0);
+    p.bits += t.bits << 52;
+    float a = (float)(z == z ? p.real : z), b = __builtin_fabsf(y);
+    /* negative x: a whole exponent gives a sign, any other NaN */
+    float whole = opf_round_f32(y), half = opf_round_f32(0.5f * y);
+    int is_whole = whole == y, is_odd = is_whole & (half + half != y) & (b < 0x1p24f), negative = (int)(opf_bits_of_f32(x) >> 31);
+    a = opf_f32_of_bits(opf_bits_of_f32(a) ^ ((uint32_t)(negative & is_odd) << 31));
+    int undefined = (x < 0.0f) & !is_whole & (x > -__builtin_inff()), one = (y == 0.0f) | (x == 1.0f) | ((x == -1.0f) & (b == __builtin_inff()));
+    a = undefined ? __builtin_nanf("") : a;
+    return one ? 1.0f : a;
+#endif
+}
 
 static inline double opf_exp_f64(double x) { return __builtin_exp(x); }
 static inline double opf_expm1_f64(double x) { return __builtin_expm1(x); }

@@ -1,0 +1,191 @@
+/* Errors of the prelude's float functions in units of the last place, against libm in double.
+ *   check_math [-s STRIDE] [-t] [function...]
+ * Unary functions: every STRIDE-th of the 2^32 floats, and all special values. Functions of two operands: pairs of special
+ * values, and random pairs. -t: time instead, ns an element beside libm's float function. Exit status 1 where an error
+ * exceeds the limit that docs/numerics.md states. Needs no library but libm: script/check-math compiles it for each
+ * instruction set. */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "opf_math.h"
+#include "opf_scalar.h"
+
+enum { BLOCK = 2048 };
+
+typedef void map1(const float *restrict, float *restrict);
+#define UNARY(name)                                                                                                    \
+    static __attribute__((noinline)) void ours_##name(const float *restrict x, float *restrict y) {                    \
+        for (int i = 0; i < BLOCK; i++) y[i] = opf_##name##_f32(x[i]);                                                 \
+    }                                                                                                                  \
+    static __attribute__((noinline)) void libm_##name(const float *restrict x, float *restrict y) {                    \
+        for (int i = 0; i < BLOCK; i++) y[i] = name##f(x[i]);                                                          \
+    }
+#define roundf rintf /* half to even */
+UNARY(exp) UNARY(expm1) UNARY(log) UNARY(log1p) UNARY(tanh) UNARY(erf) UNARY(sin) UNARY(cos) UNARY(tan) UNARY(asin) UNARY(acos) UNARY(atan)
+UNARY(sinh) UNARY(cosh) UNARY(asinh) UNARY(acosh) UNARY(atanh) UNARY(sqrt) UNARY(floor) UNARY(ceil) UNARY(round) UNARY(trunc)
+
+typedef struct unary { const char *name; map1 *ours, *libm; double (*exact)(double); double limit; float low, high; } unary;
+#define ROW(f, limit, low, high) {#f, ours_##f, libm_##f, f, limit, low, high}
+static const unary functions[] = {
+    ROW(exp, 1.1, -10, 10),    ROW(expm1, 2, -5, 5),      ROW(log, 1.1, .01f, 100), ROW(log1p, 2, -.9f, 100), ROW(tanh, 2, -4, 4),
+    ROW(erf, 2, -3, 3),        ROW(sin, 2, -10, 10),      ROW(cos, 2, -10, 10),     ROW(tan, 2, -10, 10),     ROW(asin, 2, -1, 1),
+    ROW(acos, 2, -1, 1),       ROW(atan, 2, -10, 10),     ROW(sinh, 2, -10, 10),    ROW(cosh, 2, -10, 10),    ROW(asinh, 2, -10, 10),
+    ROW(acosh, 2, 1, 100),     ROW(atanh, 2, -1, 1),      ROW(sqrt, .5, 0, 100),    ROW(floor, 0, -100, 100), ROW(ceil, 0, -100, 100),
+    {"round", ours_round, libm_round, rint, 0, -100, 100}, ROW(trunc, 0, -100, 100),
+};
+
+/* Spacing of floats at `value`. */
+static double spacing(double value) {
+    int exponent;
+    frexp(value, &exponent);
+    return ldexp(1, exponent - 24 < -149 ? -149 : exponent - 24);
+}
+
+static double error(float got, double exact) {
+    if (exact != exact) return got != got ? 0 : INFINITY;
+    float nearest = (float)exact;
+    if (got == nearest && !signbit(got) == !signbit(nearest)) return fabs((double)got - exact) < INFINITY ? fabs((double)got - exact) / spacing(exact) : 0;
+    if (!(fabsf(got) < INFINITY)) return fabs(exact) >= 0x1.fffffep127 && (got > 0) == (exact > 0) ? 1 : INFINITY;
+    if (exact == 0 || (got == 0 && !signbit(got) != !signbit(nearest))) return INFINITY;
+    if (!(fabs(exact) < INFINITY)) return INFINITY;
+    return fabs((double)got - exact) / spacing(exact);
+}
+
+static int check(const unary *f, uint64_t stride) {
+    static float x[BLOCK], y[BLOCK];
+    double worst = 0;
+    float at = 0;
+    uint64_t next = 0, inputs = 0;
+    while (next < UINT64_C(1) << 32) {
+        int n = 0;
+        for (; n < BLOCK && next < UINT64_C(1) << 32; n++, next += stride) {
+            uint32_t bits = (uint32_t)next;
+            memcpy(&x[n], &bits, 4);
+        }
+        f->ours(x, y);
+        for (int i = 0; i < n; i++) {
+            double e = error(y[i], f->exact((double)x[i]));
+            if (e > worst) worst = e, at = x[i];
+        }
+        inputs += (uint64_t)n;
+    }
+    static const float special[] = {0.0f, -0.0f, 1, -1, INFINITY, -INFINITY, NAN, 0x1p-149f, -0x1p-149f, 0x1p-130f, -0x1p-126f, 0x1.fffffep127f, -0x1.fffffep127f,
+                                    88.72284f, 88.72283f, -87.3f, -87.4f, -103.9f, -104.5f, 0x1p23f, 0x1.fffffep22f, -0x1.000002p23f, 0.5f, -0.5f, 1.5f, 2.5f, 0x1.fffffep-2f,
+                                    0x1.fffffep-1f, 0x1.000002p0f, -0x1.fffffep-1f};
+    memset(x, 0, sizeof x);
+    memcpy(x, special, sizeof special);
+    f->ours(x, y);
+    for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
+        double e = error(y[i], f->exact((double)x[i]));
+        if (e > worst) worst = e, at = x[i];
+    }
+    int bad = !(worst <= f->limit);
+    printf("%-6s %.3f ulp at %.9g (%a), %llu inputs%s\n", f->name, worst, (double)at, (double)at, (unsigned long long)inputs, bad ? "  TOO MUCH" : "");
+    fflush(stdout);
+    return bad;
+}
+
+/* ---- pow ---- */
+
+static __attribute__((noinline)) void ours_pow(const float *restrict x, const float *restrict y, float *restrict z) {
+    for (int i = 0; i < BLOCK; i++) z[i] = opf_pow_f32(x[i], y[i]);
+}
+static __attribute__((noinline)) void libm_pow(const float *restrict x, const float *restrict y, float *restrict z) {
+    for (int i = 0; i < BLOCK; i++) z[i] = powf(x[i], y[i]);
+}
+
+static int check_pow(uint64_t stride) {
+    static float x[BLOCK], y[BLOCK], z[BLOCK];
+    static const float special[] = {0.0f, -0.0f, 1, -1, 2, -2, 3, -3, .5f, -.5f, 1e10f, -1e10f, 16777215.0f, 16777216.0f, -16777215.0f, INFINITY, -INFINITY, NAN, 0x1p-149f, -0x1p-149f, 2.5f};
+    enum { N = sizeof special / sizeof *special };
+    double worst = 0, worst_x = 0, worst_y = 0;
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            double e = error(opf_pow_f32(special[i], special[j]), pow((double)special[i], (double)special[j]));
+            if (e > worst) worst = e, worst_x = (double)special[i], worst_y = (double)special[j];
+        }
+    uint64_t seed = 88172645463325252u, blocks = UINT64_C(1) << 32 >> 4;
+    blocks = blocks / stride / BLOCK + 1;
+    for (uint64_t b = 0; b < blocks; b++) {
+        for (int i = 0; i < BLOCK; i++) {
+            seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+            uint32_t bits = (uint32_t)seed;
+            memcpy(&x[i], &bits, 4);
+            double target = ((double)(seed >> 40) / 0x1p24 * 2 - 1) * 155, exponent = log2(fabs((double)x[i]));
+            y[i] = seed >> 33 & 1 ? (float)(target / exponent) : (float)rint(target / exponent);
+        }
+        ours_pow(x, y, z);
+        for (int i = 0; i < BLOCK; i++) {
+            double e = error(z[i], pow((double)x[i], (double)y[i]));
+            if (e > worst) worst = e, worst_x = (double)x[i], worst_y = (double)y[i];
+        }
+    }
+    int bad = !(worst <= 1);
+    printf("%-6s %.3f ulp at (%.9g, %.9g), %llu pairs%s\n", "pow", worst, worst_x, worst_y, (unsigned long long)(blocks * BLOCK), bad ? "  TOO MUCH" : "");
+    return bad;
+}
+
+/* ---- time ---- */
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+static double nanoseconds(map1 *f, const float *x, float *y) {
+    double best = 1e9;
+    for (int r = 0; r < 300; r++) {
+        double t = now();
+        for (int i = 0; i < 4; i++) f(x, y);
+        t = (now() - t) * 1e9 / (4 * BLOCK);
+        if (t < best) best = t;
+    }
+    return best;
+}
+static void pow_ours_23(const float *restrict x, float *restrict y) {
+    static float e[BLOCK];
+    for (int i = 0; i < BLOCK; i++) e[i] = 2.3f;
+    ours_pow(x, e, y);
+}
+static void pow_libm_23(const float *restrict x, float *restrict y) {
+    static float e[BLOCK];
+    for (int i = 0; i < BLOCK; i++) e[i] = 2.3f;
+    libm_pow(x, e, y);
+}
+static void time_one(const char *name, map1 *ours, map1 *libm, float low, float high) {
+    static float x[BLOCK], y[BLOCK];
+    for (int i = 0; i < BLOCK; i++) x[i] = low + (high - low) * (float)(i * 7919 % BLOCK) / BLOCK;
+    printf("%-6s %.2f ns an element, libm %.2f\n", name, nanoseconds(ours, x, y), nanoseconds(libm, x, y));
+}
+
+static int wanted(int argc, char **argv, int first, const char *name) {
+    int found = first >= argc;
+    for (int i = first; i < argc; i++) found |= strcmp(argv[i], name) == 0;
+    return found;
+}
+
+int main(int argc, char **argv) {
+    uint64_t stride = 1;
+    int first = 1, bad = 0, times = 0;
+    for (; first < argc && argv[first][0] == '-'; first++) {
+        if (strcmp(argv[first], "-t") == 0) times = 1;
+        else if (strcmp(argv[first], "-s") == 0 && first + 1 < argc) stride = strtoull(argv[++first], NULL, 10);
+        else return fprintf(stderr, "usage: check_math [-s STRIDE] [-t] [function...]\n"), 2;
+    }
+    if (stride == 0) stride = 1;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        const unary *f = &functions[i];
+        if (!wanted(argc, argv, first, f->name)) continue;
+        if (times) time_one(f->name, f->ours, f->libm, f->low, f->high);
+        else bad |= check(f, stride);
+    }
+    if (wanted(argc, argv, first, "pow")) {
+        if (times) time_one("pow", pow_ours_23, pow_libm_23, .01f, 100);
+        else bad |= check_pow(stride);
+    }
+    return bad;
+}
