@@ -99,6 +99,10 @@ static opf_status build_range(opf_call *call) {
     static const char *const names[] = {"start", "limit", "delta"};
     for (int k = 0; k < 3; k++) {
         const opf_value *value = opf_call_input(call, k);
+        if (!value) { /* ONNX Runtime's own Range may leave delta out */
+            bounds[k] = opf_number(call->pool, opf_call_dtype(call, 0), 1);
+            continue;
+        }
         if (!opf_call_check_same_type(call, 0, k)) return OPF_ERROR_INPUT;
         opf_call_same(call, opf_value_elements(value), opf_call_int(call, 1), "start, limit and delta are single elements");
         bounds[k] = opf_value_element(value, 0);
@@ -133,7 +137,7 @@ const opf_op opf_ops_generate[] = {
     {"", "Size", 1, 1, 1, 1, OPF_KIND_OPAQUE, 0, build_size, NULL},
     {"", "ConstantOfShape", 9, 1, 1, 1, OPF_KIND_INJECTIVE, 0, build_constant_of_shape, NULL},
     {"", "Range", 11, 3, 3, 1, OPF_KIND_INJECTIVE, 0, build_range, NULL},
-    {"com.microsoft", "Range", 1, 3, 3, 1, OPF_KIND_INJECTIVE, 0, build_range, NULL},
+    {"com.microsoft", "Range", 1, 2, 3, 1, OPF_KIND_INJECTIVE, 0, build_range, NULL},
     {"", "EyeLike", 9, 1, 1, 1, OPF_KIND_INJECTIVE, 0, build_eye_like, NULL},
 };
 const size_t opf_ops_generate_count = OPF_COUNT(opf_ops_generate);
