@@ -54,7 +54,10 @@ static void reduce(opf_lanes_state *state, int depth) {
     const opf_lanes *lanes = state->lanes;
     if (depth == lanes->n_reduce) return opf_lanes_accumulate(state);
     int axis = lanes->order[depth], level = lanes->level_of[axis];
+    bool dot = lanes->dot[0] && depth == lanes->n_reduce - 1;
     for (int64_t i = 0; i < lanes->extents[axis] && !state->fault.found; i++) {
+        if (dot) i = opf_lanes_dot(state, i);
+        if (i == lanes->extents[axis]) break;
         set_variable(state, axis, i);
         execute_level(state, level);
         reduce(state, depth + 1);

@@ -89,6 +89,7 @@ typedef struct opf_lanes {
     OPF_VEC(opf_constant) constants;
     int value, second;     /* registers of the stage's body; value -1: the product of factors below */
     int factors[2];        /* sum of products: accumulated without a register between */
+    const opf_instruction *dot[2]; /* the factors' loads where the innermost loop is nothing but them; else NULL */
 } opf_lanes;
 
 /* Compiles the stage for concrete sizes. extents and symbols are numbers; NULL and a reason where it cannot. */
@@ -96,6 +97,9 @@ opf_lanes *opf_lanes_compile(opf_arena *arena, const opf_stage *stage, const opf
                              const int64_t *symbols, const char **why);
 /* Computes the stage: double or int64 elements by its dtype, row-major. False: see fault. */
 bool opf_lanes_run(const opf_lanes *lanes, void *result, opf_lanes_fault *fault);
+
+/* Fills lanes->dot. */
+void opf_lanes_find_dot(opf_lanes *lanes);
 
 /* State of one thread: registers and accumulators. */
 typedef struct opf_lanes_state {
@@ -112,6 +116,8 @@ typedef struct opf_lanes_state {
 void opf_lanes_execute(opf_lanes_state *state, const opf_instruction *instruction);
 void opf_lanes_reset(opf_lanes_state *state);      /* accumulators to the combiner's identity */
 void opf_lanes_accumulate(opf_lanes_state *state); /* one more term */
+/* Accumulates terms of the innermost reduce axis from `first` on by a way of its own; returns the first that is left. */
+int64_t opf_lanes_dot(opf_lanes_state *state, int64_t first);
 void opf_lanes_finish(opf_lanes_state *state);     /* the block's values into the accumulator */
 
 #endif

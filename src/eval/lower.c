@@ -254,6 +254,7 @@ static bool weigh(const opf_expr *e, void *data) {
 }
 
 static int64_t reduce_weight(const opf_lanes *lanes, int axis) {
+    if (lanes->extents[axis] <= 1) return INT64_MAX; /* no loop at all: outermost */
     opf_weight weight = {axis, 0};
     opf_expr_visit(NULL, lanes->stage->body, weigh, &weight);
     int64_t extent = lanes->extents[axis] < 1000 ? lanes->extents[axis] : 1000;
@@ -326,5 +327,6 @@ opf_lanes *opf_lanes_compile(opf_arena *arena, const opf_stage *stage, const opf
     add_variables(&l);
     lower_body(&l);
     fill_levels(&l);
+    opf_lanes_find_dot(lanes);
     return lanes;
 }

@@ -118,6 +118,31 @@ static void convolution_with_borders(void **state) {
     check_convolution(f, 1, 1, 2, 1, 1, 1);
     check_convolution(f, 1, 2, 2, 3, 700, 1);
     check_convolution(f, 3, 2, 70, 2, 2, 1);
+    check_convolution(f, 1, 9, 70, 7, 7, 1);
+    check_convolution(f, 2, 9, 3, 20, 20, 1);
+    check_convolution(f, 1, 8, 2, 5, 40, 2);
+    check_convolution(f, 1, 6, 2, 1, 600, 1);
+}
+
+/* What is masked out is 0, and 0 times infinity is NaN in the interpreter's fast ways too. */
+static void zeros_meet_infinity(void **state) {
+    fixture *f = *state;
+    enum { CHANNELS = 8, SIZE = 70 };
+    float *x = random_floats(f, CHANNELS * SIZE), k[CHANNELS] = {1, 2, 3, INFINITY, 5, 6, 7, 8};
+    int tx = add_tensor(f, OPF_FLOAT32, 2, DIMS(CHANNELS, SIZE), x), tk = add_tensor(f, OPF_FLOAT32, 1, DIMS(CHANNELS), k);
+    for (int stride = 1; stride <= 2; stride++) {
+        const opf_expr *at = opf_sub(f->pool, opf_mul(f->pool, v(f, 0), num(f, stride)), num(f, 10)), *channel = v(f, 1);
+        const opf_expr *within = op(f, OPF_OP_AND, op(f, OPF_OP_LE, num(f, 0), at), op(f, OPF_OP_LT, at, num(f, SIZE)));
+        const opf_expr *padded = opf_select(f->pool, within, opf_load(f->pool, OPF_FLOAT32, tx, 2, EXPRS(channel, at)), opf_real(f->pool, OPF_FLOAT32, 0));
+        opf_lanes_fault fault;
+        double *y = run(f, reduce_stage(1, 1, OPF_COMBINE_SUM, op(f, OPF_OP_MUL, padded, opf_load(f->pool, OPF_FLOAT32, tk, 1, &channel))), DIMS(SIZE + 20, CHANNELS), &fault);
+        for (int i = 0; i < SIZE + 20; i++) {
+            int position = i * stride - 10;
+            bool outside = position < 0 || position >= SIZE;
+            double value = outside ? 0 : x[3 * SIZE + position];
+            assert_true(value == 0 ? isnan(y[i]) : isinf(y[i]) && (y[i] > 0) == (value > 0));
+        }
+    }
 }
 
 static void softmax_in_three_stages(void **state) {
@@ -338,6 +363,7 @@ static void threads_share_the_work(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(convolution_with_borders, setup, teardown),
+        cmocka_unit_test_setup_teardown(zeros_meet_infinity, setup, teardown),
         cmocka_unit_test_setup_teardown(softmax_in_three_stages, setup, teardown),
         cmocka_unit_test_setup_teardown(maxima_spread_nan, setup, teardown),
         cmocka_unit_test_setup_teardown(extremes_name_first_or_last, setup, teardown),
