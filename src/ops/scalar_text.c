@@ -241,7 +241,7 @@ const char *opf_scalar_parse(opf_scalar_op_entry **out, size_t *count, const cha
 /* ---- the built-in text, read once ---- */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static opf_arena *built_in_arena; /* lives as long as the process */
+static opf_arena *volatile built_in_arena; /* lives as long as the process; volatile, so that it is kept and no leak */
 static opf_scalar_op_entry *built_in;
 static size_t n_built_in;
 
