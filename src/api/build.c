@@ -79,7 +79,8 @@ opf_status opf_model_build(opf_model *model, const char *path) {
         l.folder = folder;
         l.header_path = header_of(path, l.arena);
         l.emitted.name = identifier_of(path, l.arena);
-        l.emitted.model = model->source.path;
+        const char *slash = strrchr(model->source.path, '/');
+        l.emitted.model = slash ? slash + 1 : model->source.path;
         status = write_data(&l);
         if (status == OPF_OK) status = write_library(&l);
         opf_folder_remove(folder);

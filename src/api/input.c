@@ -54,8 +54,11 @@ static void fill_strings(const opf_tensor *tensor, range r, uint64_t state, opf_
 
 opf_status opf_model_make_input(opf_array *out, opf_model *model, size_t index, const char *kind) {
     opf_context *context = model->context;
-    opf_value *input = model->module->graph->inputs.data[index];
     opf_place place = {model->source.path, NULL, NULL, -1};
+    opf_module *module;
+    opf_status status = opf_model_as_read(&module, model);
+    if (status != OPF_OK) return status;
+    opf_value *input = module->graph->inputs.data[index];
     range r;
     if (input->kind != OPF_VALUE_TENSOR || input->rank < 0) {
         opf_diag_add(context->diags, OPF_ERROR, "input", place, "input '%s' is no tensor of known rank; it must be given", input->name);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "onnx/onnx.h"
 
 opf_status opf_source_read(opf_module **out, const opf_source *source, opf_diags *diags) {
@@ -33,18 +34,40 @@ static opf_port port_of(opf_arena *arena, const opf_value *value, const char *na
         if (!value->dims[k] || !opf_is_int(value->dims[k], &dims[k])) dims[k] = -1;
         names[k] = dim_text(arena, value->dims[k]);
     }
-    return (opf_port){.name = name, .dtype = (int)value->dtype, .rank = value->rank, .dims = dims, .dim_names = names};
+    return (opf_port){.name = opf_arena_string(arena, name), .dtype = (int)value->dtype, .rank = value->rank, .dims = dims, .dim_names = names};
 }
 
 static void describe(opf_model *model) {
     const opf_graph *graph = model->module->graph;
-    model->inputs = OPF_ARRAY(model->arena, opf_port, graph->inputs.count + 1);
-    model->outputs = OPF_ARRAY(model->arena, opf_port, graph->outputs.count + 1);
-    for (size_t i = 0; i < graph->inputs.count; i++) model->inputs[i] = port_of(model->arena, graph->inputs.data[i], graph->inputs.data[i]->name);
-    for (size_t i = 0; i < graph->outputs.count; i++) model->outputs[i] = port_of(model->arena, graph->outputs.data[i], graph->output_names.data[i]);
+    model->n_inputs = graph->inputs.count;
+    model->n_outputs = graph->outputs.count;
+    model->inputs = OPF_ARRAY(model->arena, opf_port, model->n_inputs + 1);
+    model->outputs = OPF_ARRAY(model->arena, opf_port, model->n_outputs + 1);
+    for (size_t i = 0; i < model->n_inputs; i++) model->inputs[i] = port_of(model->arena, graph->inputs.data[i], graph->inputs.data[i]->name);
+    for (size_t i = 0; i < model->n_outputs; i++) model->outputs[i] = port_of(model->arena, graph->outputs.data[i], graph->output_names.data[i]);
 }
 
 /* ---- loading ---- */
+
+opf_status opf_model_as_read(opf_module **out, opf_model *model) {
+    opf_status status = OPF_OK;
+    int64_t begun = opf_clock_now(), read = begun;
+    if (!model->module) {
+        status = opf_source_read(&model->module, &model->source, model->context->diags);
+        read = opf_clock_now();
+        if (status == OPF_OK) status = opf_context_type(model->context, model->module);
+        model->read_time = read - begun;
+        model->type_time = opf_clock_now() - read;
+    }
+    *out = model->module;
+    return status;
+}
+
+opf_module *opf_model_take(opf_model *model) {
+    opf_module *module = model->module;
+    model->module = NULL;
+    return module;
+}
 
 static opf_status load(opf_model **out, opf_context *context, opf_source source) {
     *out = NULL;
@@ -54,8 +77,8 @@ static opf_status load(opf_model **out, opf_context *context, opf_source source)
     model->arena = opf_arena_new();
     model->source = source;
     model->source.path = opf_arena_string(model->arena, source.path);
-    opf_status status = opf_source_read(&model->module, &model->source, context->diags);
-    if (status == OPF_OK) status = opf_context_type(context, model->module);
+    opf_module *module;
+    opf_status status = opf_model_as_read(&module, model);
     if (status != OPF_OK) {
         opf_model_free(model);
         return status;
@@ -82,7 +105,7 @@ void opf_model_free(opf_model *model) {
     free(model);
 }
 
-size_t opf_model_inputs(const opf_model *model) { return model->module->graph->inputs.count; }
-size_t opf_model_outputs(const opf_model *model) { return model->module->graph->outputs.count; }
+size_t opf_model_inputs(const opf_model *model) { return model->n_inputs; }
+size_t opf_model_outputs(const opf_model *model) { return model->n_outputs; }
 opf_port opf_model_input(const opf_model *model, size_t index) { return model->inputs[index]; }
 opf_port opf_model_output(const opf_model *model, size_t index) { return model->outputs[index]; }

@@ -15,11 +15,18 @@ struct opf_model {
     opf_context *context;
     opf_arena *arena;
     opf_source source;
-    opf_module *module;        /* as read, typed; no pass has touched it */
+    opf_module *module;        /* as read and typed, no pass has touched it; NULL while a pipeline has it */
+    int64_t read_time, type_time; /* nanoseconds that reading and typing took */
+    size_t n_inputs, n_outputs;
     opf_port *inputs, *outputs;
     opf_session *checked;      /* session of the last `verify`, kept for the next one; NULL: none */
     bool checked_all;          /* it has taps */
 };
+
+/* The module as read and typed, read again where a pipeline has taken it. */
+opf_status opf_model_as_read(opf_module **out, opf_model *model);
+/* Hands the module over to a pipeline, which may change it and frees it; NULL where one has it already. */
+opf_module *opf_model_take(opf_model *model);
 
 opf_status opf_source_read(opf_module **out, const opf_source *source, opf_diags *diags);
 /* Types a module under the context's pins. */

@@ -7,8 +7,8 @@
 
 /* A model on its way from file to shared object. What a stage of the table has made is set, the rest is NULL. */
 typedef struct opf_pipeline {
+    opf_model *model;
     opf_context *context;
-    const opf_source *source;
     opf_policy policy;
     bool tap_all;              /* plan.h */
     bool silent;               /* no dumps, no times: a second pipeline for the same call */
@@ -19,6 +19,7 @@ typedef struct opf_pipeline {
     opf_program *program;
     opf_sources *sources;
     const char *object;
+    bool typed;                /* the module came typed: it is the model's own reading */
     bool stopped;              /* by --stop-after, before the stage that was asked for */
 } opf_pipeline;
 

@@ -10,7 +10,7 @@ static opf_status unknown_format(opf_context *context, const char *format) {
 }
 
 static opf_pipeline pipeline_of(opf_model *model) {
-    return (opf_pipeline){.context = model->context, .source = &model->source, .policy = model->context->options.policy};
+    return (opf_pipeline){.model = model, .context = model->context, .policy = model->context->options.policy};
 }
 
 opf_status opf_model_explain(opf_model *model, const char *format, char **out) {
@@ -34,7 +34,9 @@ opf_status opf_model_graph(opf_model *model, const char *format, int after, char
     *out = NULL;
     opf_text text = {0};
     if (!after) {
-        opf_status status = opf_report_graph(model->module->graph, NULL, format, &text);
+        opf_module *module;
+        opf_status status = opf_model_as_read(&module, model);
+        if (status == OPF_OK) status = opf_report_graph(module->graph, NULL, format, &text);
         if (status == OPF_ERROR_USAGE) return unknown_format(model->context, format);
         if (status == OPF_OK) *out = opf_text_take(&text);
         opf_text_free(&text);

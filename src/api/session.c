@@ -42,7 +42,7 @@ opf_status opf_session_make(opf_session **out, opf_model *model, opf_policy poli
     *out = NULL;
     opf_session *session = blank(1, sizeof *session);
     session->model = model;
-    session->pipeline = (opf_pipeline){.context = model->context, .source = &model->source, .policy = policy, .tap_all = tap_all, .silent = silent};
+    session->pipeline = (opf_pipeline){.model = model, .context = model->context, .policy = policy, .tap_all = tap_all, .silent = silent};
     opf_status status = opf_pipeline_run(&session->pipeline, OPF_TO_OBJECT);
     if (status == OPF_OK && !session->pipeline.stopped) {
         opf_compile_options options = opf_context_compile_options(model->context);

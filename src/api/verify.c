@@ -10,6 +10,7 @@ typedef struct verifying {
     opf_arena *arena;
     const opf_verify_options *options;
     opf_tolerance tolerance;
+    opf_graph *graph;          /* as read */
     opf_session *session;
     opf_array *outputs;        /* of the program, taps included */
     size_t n_outputs, n_model_outputs;
@@ -80,7 +81,7 @@ static void compare(verifying *v, const opf_array *got, const char *name, const 
 /* ---- all of them ---- */
 
 static void compare_outputs(verifying *v) {
-    const opf_graph *graph = v->model->module->graph;
+    const opf_graph *graph = v->graph;
     for (size_t i = 0; i < v->n_model_outputs; i++) {
         const opf_tensor *reference = opf_eval_value(v->eval, graph->outputs.data[i]);
         if (reference) compare(v, &v->outputs[i], graph->output_names.data[i], reference, "the evaluator");
@@ -94,7 +95,7 @@ static void compare_outputs(verifying *v) {
 /* Values between kernels, by their names in the graph as read. What a pass has made has no counterpart there. */
 static void compare_stored(verifying *v) {
     for (size_t i = v->n_model_outputs; i < v->n_outputs; i++) {
-        const opf_value *value = opf_value_find(v->model->module->graph, v->outputs[i].name);
+        const opf_value *value = opf_value_find(v->graph, v->outputs[i].name);
         const opf_tensor *reference = value ? opf_eval_value(v->eval, value) : NULL;
         if (reference) compare(v, &v->outputs[i], value->name, reference, "the evaluator");
         else v->skipped++;
@@ -103,11 +104,11 @@ static void compare_stored(verifying *v) {
 
 static opf_status run_both(verifying *v, const opf_array *inputs) {
     opf_diags *diags = v->model->context->diags;
-    const opf_graph *graph = v->model->module->graph;
+    const opf_graph *graph = v->graph;
     const opf_tensor **tensors = OPF_ARRAY(v->arena, const opf_tensor *, graph->inputs.count + 1);
     opf_status status = opf_session_run_all(v->session, inputs, v->outputs);
     for (size_t i = 0; i < graph->inputs.count && status == OPF_OK; i++) status = opf_array_tensor(&tensors[i], &inputs[i], v->arena, diags);
-    if (status == OPF_OK) status = opf_eval_new(&v->eval, v->model->module->graph, tensors, v->options->all);
+    if (status == OPF_OK) status = opf_eval_new(&v->eval, v->graph, tensors, v->options->all);
     if (status == OPF_OK) status = opf_eval_run(v->eval);
     return status;
 }
@@ -128,9 +129,12 @@ static opf_status open_session(verifying *v) {
 static opf_status verify(verifying *v, const opf_array *inputs) {
     opf_status status = choose_tolerance(v);
     if (status == OPF_OK) status = open_session(v);
+    opf_module *module = NULL;
+    if (status == OPF_OK) status = opf_model_as_read(&module, v->model);
     if (status != OPF_OK || !v->session) return status;
+    v->graph = module->graph;
     v->n_outputs = v->session->pipeline.program->outputs.count;
-    v->n_model_outputs = v->model->module->graph->outputs.count;
+    v->n_model_outputs = v->graph->outputs.count;
     v->outputs = OPF_ARRAY(v->arena, opf_array, v->n_outputs + 1);
     status = run_both(v, inputs);
     if (status != OPF_OK) return status;

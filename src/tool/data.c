@@ -153,12 +153,13 @@ opf_status feed_fill(tool *t, feed *f, opf_model *model, const char *data_set) {
     f->expected = blank(f->n_outputs, sizeof *f->expected);
     bool *used = blank(t->n_inputs, sizeof *used);
     opf_status status = OPF_OK;
-    for (size_t i = 0; i < f->n_inputs && status == OPF_OK; i++) status = fill_input(t, f, i, data_set, used);
+    for (size_t i = 0; i < f->n_inputs; i++) given_for(t, model, i, used);
     for (size_t i = 0; i < t->n_inputs && status == OPF_OK; i++) {
         if (used[i]) continue;
         complain(t, "--input %s: the model has no such input", t->inputs[i]);
         status = OPF_ERROR_USAGE;
     }
+    for (size_t i = 0; i < f->n_inputs && status == OPF_OK; i++) status = fill_input(t, f, i, data_set, used);
     if (status == OPF_OK && data_set) status = fill_expected(t, f, data_set);
     free(used);
     tell(t);
