@@ -1,133 +1,8 @@
-/* Convolutions: Conv, ConvInteger, ConvTranspose, FusedConv.
- *
- * The sum runs over (ic, kh, kw); padding is a select around the load, so that borders are predicates of the index. The
- * group of an output channel is oc / (M / group). A bias and what follows it are stages of their own. */
+/* Convolutions: Conv, ConvInteger, ConvTranspose, FusedConv. A bias and what follows it are stages of their own. */
 #include <string.h>
 
+#include "ops/convolution.h"
 #include "ops/families.h"
-#include "ops/window.h"
-
-enum { CONV_AXES = 2 + OPF_WINDOW_AXES, CONV_DOMAIN = CONV_AXES + 1 + OPF_WINDOW_AXES };
-
-/* The sum's domain: n, oc, output positions; then ic and the taps. */
-typedef struct convolution {
-    opf_window window;
-    int64_t group;
-    opf_dim group_inputs, group_outputs; /* channels of one group */
-    int n_axes, n_reduce;
-    opf_dim extents[CONV_DOMAIN];
-    const char *names[CONV_DOMAIN];
-} convolution;
-
-static bool read_group(opf_call *call, convolution *conv) {
-    conv->group = opf_node_int(call->node, "group", 1);
-    if (conv->group >= 1 && conv->group <= INT32_MAX) return true;
-    opf_call_error(call, "attribute", "group is %lld; it must be at least 1", (long long)conv->group);
-    return false;
-}
-
-/* Channels in `dim` that one group has; the groups must divide them. */
-static opf_dim channels_of_group(opf_call *call, const convolution *conv, opf_dim dim, const char *what) {
-    if (conv->group == 1) return dim;
-    opf_dim part = opf_floordiv(call->pool, dim, opf_call_int(call, conv->group));
-    opf_call_same(call, opf_mul(call->pool, part, opf_call_int(call, conv->group)), dim, what);
-    return part;
-}
-
-static void fill_domain(opf_call *call, convolution *conv, opf_dim outputs) {
-    int n = conv->window.n_axes;
-    conv->n_axes = 2 + n;
-    conv->n_reduce = 1 + n;
-    conv->extents[0] = opf_call_dim(call, 0, 0);
-    conv->names[0] = "n";
-    conv->extents[1] = outputs;
-    conv->names[1] = "oc";
-    conv->extents[2 + n] = conv->group_inputs;
-    conv->names[2 + n] = "ic";
-    for (int k = 0; k < n; k++) {
-        conv->extents[2 + k] = conv->window.axes[k].output;
-        conv->names[2 + k] = opf_window_axis_name(call, "o", k, n);
-        conv->extents[3 + n + k] = conv->window.axes[k].kernel;
-        conv->names[3 + n + k] = opf_window_axis_name(call, "k", k, n);
-    }
-}
-
-/* Variables of the input channel and of tap k. */
-static const opf_expr *inner_channel(opf_call *call, const convolution *conv) { return opf_window_variable(call, conv->group_inputs, 2 + conv->window.n_axes); }
-static const opf_expr *tap(opf_call *call, const convolution *conv, int k) { return opf_window_variable(call, conv->window.axes[k].kernel, 3 + conv->window.n_axes + k); }
-
-/* The first input channel of the group of output channel v1, plus ic. */
-static const opf_expr *input_channel(opf_call *call, const convolution *conv) {
-    opf_pool *pool = call->pool;
-    const opf_expr *inner = inner_channel(call, conv);
-    if (conv->group == 1) return inner;
-    const opf_expr *group = opf_floordiv(pool, opf_call_var(call, 1), conv->group_outputs);
-    return opf_add(pool, opf_mul(pool, group, conv->group_inputs), inner);
-}
-
-/* Input 2 + … of a quantised convolution, subtracted from `value`; `channel` picks one of several. NULL input: nothing. */
-static const opf_expr *less_zero_point(opf_call *call, const opf_expr *value, int input, const opf_expr *channel) {
-    if (!opf_call_input(call, input)) return value;
-    int rank = opf_call_rank(call, input);
-    const opf_expr *zero_point;
-    if (channel && rank == 1 && !opf_is_value(opf_call_dim(call, input, 0), 1)) {
-        opf_call_same(call, opf_call_dim(call, input, 0), opf_call_dim(call, 1, 0), "the zero points and the output channels");
-        zero_point = opf_call_load(call, input, &channel);
-    } else {
-        zero_point = opf_call_load_single(call, input, "the zero point");
-    }
-    return opf_binary(call->pool, OPF_OP_SUB, value, opf_call_convert(call, (opf_dtype)value->dtype, zero_point));
-}
-
-static bool read_convolution(opf_call *call, convolution *conv) {
-    if (!opf_call_check_rank(call, 0, 3, CONV_AXES, "the input") || !opf_call_check_rank(call, 1, opf_call_rank(call, 0), opf_call_rank(call, 0), "the weight")) return false;
-    opf_dim kernel[OPF_WINDOW_AXES];
-    for (int k = 0; k < opf_call_rank(call, 0) - 2; k++) kernel[k] = opf_call_dim(call, 1, 2 + k);
-    return read_group(call, conv) && opf_call_window(call, kernel, &conv->window);
-}
-
-/* sum over (ic, kh, kw) of x[n, g + ic, position] * w[oc, ic, kh, kw]; zero points are subtracted where `integer`. */
-static int convolution_sum(opf_call *call, convolution *conv, opf_dtype dtype, opf_dtype accumulator, bool integer) {
-    int n = conv->window.n_axes;
-    opf_dim outputs = opf_call_dim(call, 1, 0);
-    conv->group_outputs = channels_of_group(call, conv, outputs, "the groups must divide the output channels");
-    opf_dim grouped = opf_mul(call->pool, opf_call_dim(call, 1, 1), opf_call_int(call, conv->group));
-    opf_call_same(call, grouped, opf_call_dim(call, 0, 1), "the channels of the input, and those of the weight times group");
-    conv->group_inputs = opf_call_dim(call, 1, 1);
-    fill_domain(call, conv, outputs);
-    const opf_expr *x_indices[CONV_AXES], *w_indices[CONV_AXES], *inside = NULL;
-    x_indices[0] = opf_call_var(call, 0);
-    x_indices[1] = input_channel(call, conv);
-    w_indices[0] = opf_call_var(call, 1);
-    w_indices[1] = inner_channel(call, conv);
-    for (int k = 0; k < n; k++) {
-        w_indices[2 + k] = tap(call, conv, k);
-        x_indices[2 + k] = opf_window_position(call, &conv->window.axes[k], opf_call_var(call, 2 + k), w_indices[2 + k]);
-        inside = opf_call_and(call, inside, opf_window_inside(call, &conv->window.axes[k], x_indices[2 + k]));
-    }
-    const opf_expr *x = opf_call_convert(call, accumulator, opf_call_load(call, 0, x_indices));
-    const opf_expr *w = opf_call_convert(call, accumulator, opf_call_load(call, 1, w_indices));
-    if (integer) {
-        x = less_zero_point(call, x, 2, NULL);
-        w = less_zero_point(call, w, 3, w_indices[0]);
-    }
-    x = opf_call_choose(call, inside, x, opf_number(call->pool, accumulator, 0));
-    return opf_call_stage(call, "sum", conv->n_axes, conv->n_reduce, conv->extents, conv->names, OPF_COMBINE_SUM, dtype, accumulator,
-                          opf_binary(call->pool, OPF_OP_MUL, x, w), NULL);
-}
-
-/* A stage over the sum's plain axes. */
-static int convolution_map(opf_call *call, const convolution *conv, const char *role, const opf_expr *body) {
-    return opf_call_stage(call, role, conv->n_axes, 0, conv->extents, conv->names, OPF_COMBINE_NONE, (opf_dtype)body->dtype, (opf_dtype)body->dtype, body, NULL);
-}
-
-/* tensor + bias[oc], rounded to `dtype`. */
-static int add_bias(opf_call *call, const convolution *conv, int tensor, opf_dtype dtype) {
-    const opf_expr *channel = opf_call_var(call, 1), *sum = opf_call_load_same(call, tensor);
-    opf_call_same(call, opf_call_dim(call, 2, 0), conv->extents[1], "the bias and the output channels");
-    const opf_expr *bias = opf_call_convert(call, (opf_dtype)sum->dtype, opf_call_load(call, 2, &channel));
-    return convolution_map(call, conv, "bias", opf_call_convert(call, dtype, opf_binary(call->pool, OPF_OP_ADD, sum, bias)));
-}
 
 static bool check_float_operands(opf_call *call) {
     if (!opf_call_check_same_type(call, 0, 1) || !opf_call_check_same_type(call, 0, 2)) return false;
@@ -138,20 +13,22 @@ static bool check_float_operands(opf_call *call) {
 }
 
 static opf_status build_conv(opf_call *call) {
-    convolution conv;
-    if (!read_convolution(call, &conv) || !check_float_operands(call) || !opf_call_window_outputs(call, &conv.window, false)) return OPF_ERROR_INPUT;
+    opf_convolution conv;
+    if (!opf_call_convolution(call, 1, &conv) || !check_float_operands(call) || !opf_call_window_outputs(call, &conv.window, false)) return OPF_ERROR_INPUT;
     bool has_bias = opf_call_input(call, 2) != NULL;
     opf_dtype dtype = opf_call_dtype(call, 0), accumulator = opf_call_accumulator(dtype);
-    int tensor = convolution_sum(call, &conv, has_bias ? accumulator : dtype, accumulator, false);
-    if (has_bias) tensor = add_bias(call, &conv, tensor, dtype);
+    int tensor = opf_convolution_sum(call, &conv, has_bias ? accumulator : dtype, accumulator);
+    if (has_bias) tensor = opf_convolution_bias(call, &conv, tensor, 2, dtype);
     opf_call_result(call, 0, tensor);
     return OPF_OK;
 }
 
 static opf_status build_conv_integer(opf_call *call) {
-    convolution conv;
-    if (!read_convolution(call, &conv) || !opf_call_window_outputs(call, &conv.window, false)) return OPF_ERROR_INPUT;
-    opf_call_result(call, 0, convolution_sum(call, &conv, OPF_INT32, OPF_INT32, true));
+    opf_convolution conv;
+    if (!opf_call_convolution(call, 1, &conv) || !opf_call_window_outputs(call, &conv.window, false)) return OPF_ERROR_INPUT;
+    if (opf_call_input(call, 2)) conv.input_zero_point = 2;
+    if (opf_call_input(call, 3)) conv.weight_zero_point = 3;
+    opf_call_result(call, 0, opf_convolution_sum(call, &conv, OPF_INT32, OPF_INT32));
     return OPF_OK;
 }
 
@@ -204,7 +81,7 @@ typedef struct contribution {
 /* Output position o takes tap k from input position i where i * stride + k * dilation = o + pad_begin. Without dilation every
  * stride-th tap does, from the remainder of o + pad_begin on, so t counts these alone; with it, t is the tap and those that
  * meet no input position count as absent. Sets the extent of t. */
-static contribution contribution_of(opf_call *call, convolution *conv, int k) {
+static contribution contribution_of(opf_call *call, opf_convolution *conv, int k) {
     opf_pool *pool = call->pool;
     const opf_window_axis *axis = &conv->window.axes[k];
     int variable = 3 + conv->window.n_axes + k;
@@ -233,15 +110,15 @@ static contribution contribution_of(opf_call *call, convolution *conv, int k) {
 }
 
 /* sum over (ic, t…) of x[n, g + ic, position] * w[g + ic, oc in the group, tap]; w is [C, M / group, taps]. */
-static int transposed_sum(opf_call *call, convolution *conv, opf_dtype dtype, opf_dtype accumulator) {
+static int transposed_sum(opf_call *call, opf_convolution *conv, opf_dtype dtype, opf_dtype accumulator) {
     int n = conv->window.n_axes;
     conv->group_outputs = opf_call_dim(call, 1, 1);
     opf_call_same(call, opf_call_dim(call, 0, 1), opf_call_dim(call, 1, 0), "the channels of the input and of the weight");
-    conv->group_inputs = channels_of_group(call, conv, opf_call_dim(call, 0, 1), "the groups must divide the input channels");
-    fill_domain(call, conv, opf_mul(call->pool, conv->group_outputs, opf_call_int(call, conv->group)));
-    const opf_expr *x_indices[CONV_AXES], *w_indices[CONV_AXES], *x_exists = NULL, *w_exists = NULL;
+    conv->group_inputs = opf_convolution_channels(call, conv, opf_call_dim(call, 0, 1), "the groups must divide the input channels");
+    opf_convolution_domain(call, conv, opf_mul(call->pool, conv->group_outputs, opf_call_int(call, conv->group)));
+    const opf_expr *x_indices[OPF_CONVOLUTION_AXES], *w_indices[OPF_CONVOLUTION_AXES], *x_exists = NULL, *w_exists = NULL;
     x_indices[0] = opf_call_var(call, 0);
-    x_indices[1] = w_indices[0] = input_channel(call, conv);
+    x_indices[1] = w_indices[0] = opf_convolution_input_channel(call, conv);
     w_indices[1] = conv->group == 1 ? opf_call_var(call, 1) : opf_floormod(call->pool, opf_call_var(call, 1), conv->group_outputs);
     for (int k = 0; k < n; k++) {
         contribution c = contribution_of(call, conv, k);
@@ -258,12 +135,12 @@ static int transposed_sum(opf_call *call, convolution *conv, opf_dtype dtype, op
 }
 
 static opf_status build_conv_transpose(opf_call *call) {
-    convolution conv;
-    if (!read_convolution(call, &conv) || !check_float_operands(call) || !transposed_outputs(call, &conv.window)) return OPF_ERROR_INPUT;
+    opf_convolution conv;
+    if (!opf_call_convolution(call, 1, &conv) || !check_float_operands(call) || !transposed_outputs(call, &conv.window)) return OPF_ERROR_INPUT;
     bool has_bias = opf_call_input(call, 2) != NULL;
     opf_dtype dtype = opf_call_dtype(call, 0), accumulator = opf_call_accumulator(dtype);
     int tensor = transposed_sum(call, &conv, has_bias ? accumulator : dtype, accumulator);
-    if (has_bias) tensor = add_bias(call, &conv, tensor, dtype);
+    if (has_bias) tensor = opf_convolution_bias(call, &conv, tensor, 2, dtype);
     opf_call_result(call, 0, tensor);
     return OPF_OK;
 }
@@ -300,12 +177,12 @@ static const opf_expr *activated(opf_call *call, const opf_expr *x) {
 }
 
 static opf_status build_fused_conv(opf_call *call) {
-    convolution conv;
-    if (!read_convolution(call, &conv) || !check_float_operands(call) || !opf_call_check_same_type(call, 0, 3) || !opf_call_window_outputs(call, &conv.window, false))
+    opf_convolution conv;
+    if (!opf_call_convolution(call, 1, &conv) || !check_float_operands(call) || !opf_call_check_same_type(call, 0, 3) || !opf_call_window_outputs(call, &conv.window, false))
         return OPF_ERROR_INPUT;
     opf_dtype dtype = opf_call_dtype(call, 0), accumulator = opf_call_accumulator(dtype);
-    int tensor = convolution_sum(call, &conv, accumulator, accumulator, false);
-    if (opf_call_input(call, 2)) tensor = add_bias(call, &conv, tensor, accumulator);
+    int tensor = opf_convolution_sum(call, &conv, accumulator, accumulator);
+    if (opf_call_input(call, 2)) tensor = opf_convolution_bias(call, &conv, tensor, 2, accumulator);
     const opf_expr *value = opf_call_load_same(call, tensor);
     if (opf_call_input(call, 3)) {
         if (!opf_call_check_rank(call, 3, conv.n_axes, conv.n_axes, "input Z")) return OPF_ERROR_INPUT;
@@ -313,7 +190,7 @@ static opf_status build_fused_conv(opf_call *call) {
         value = opf_binary(call->pool, OPF_OP_ADD, value, opf_call_convert(call, accumulator, opf_call_load_same(call, 3)));
     }
     value = opf_call_convert(call, dtype, activated(call, value));
-    if (!call->failed) opf_call_result(call, 0, convolution_map(call, &conv, "activation", value));
+    if (!call->failed) opf_call_result(call, 0, opf_convolution_map(call, &conv, "activation", value));
     return OPF_OK;
 }
 
