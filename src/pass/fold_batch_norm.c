@@ -105,13 +105,40 @@ static opf_value *new_constant(const opf_folding *folding, int rank, const int64
     return opf_constant_like(folding->producer->graph, folding->weight->dtype, rank, dims, numbers);
 }
 
+/* Weights of one channel that stand together: each product is rounded once. False where one does not fit the type. */
+static bool scale_run(opf_dtype dtype, void *to, const void *from, int64_t begin, int64_t count, double factor)
+{
+    bool finite = true;
+    if (dtype == OPF_FLOAT32) {
+        float *y = (float *)to + begin;
+        const float *x = (const float *)from + begin;
+        for (int64_t i = 0; i < count; i++) {
+            y[i] = (float)(factor * (double)x[i]);
+            finite &= isfinite(y[i]) != 0;
+        }
+        return finite;
+    }
+    double *y = (double *)to + begin;
+    const double *x = (const double *)from + begin;
+    for (int64_t i = 0; i < count; i++) {
+        y[i] = factor * x[i];
+        finite &= isfinite(y[i]) != 0;
+    }
+    return finite;
+}
+
 static opf_value *new_weight(const opf_folding *folding)
 {
     const opf_tensor *weight = folding->weight;
-    double *numbers = OPF_ARRAY(folding->producer->graph->module->arena, double, weight->elements);
-    for (int64_t i = 0; i < weight->elements; i++)
-        numbers[i] = folding->factor[channel_of(folding, i)] * opf_tensor_get(weight, i);
-    return new_constant(folding, weight->rank, weight->dims, weight->elements, numbers);
+    opf_graph *graph = folding->producer->graph;
+    opf_tensor *scaled = opf_tensor_zeros(graph->module->arena, weight->dtype, weight->rank, weight->dims, NULL);
+    int64_t run = 1;
+    for (int axis = folding->axis + 1; axis < weight->rank; axis++)
+        run *= weight->dims[axis];
+    bool finite = true;
+    for (int64_t at = 0; at < weight->elements; at += run)
+        finite = scale_run(weight->dtype, (void *)scaled->data, weight->data, at, run, folding->factor[channel_of(folding, at)]) && finite;
+    return finite ? opf_value_constant(graph, NULL, scaled) : NULL;
 }
 
 /* The producer's bias, one number a channel (Gemm may give one for all, and weighs it); NULL where it is of another form. */
@@ -169,7 +196,11 @@ static const char *fold(opf_folding *folding)
     if (producer->n_origins == 0)
         opf_node_origins_add(producer, producer);
     opf_node_origins_add(producer, norm);
-    opf_value_replace(norm->outputs[0], producer->outputs[0]);
+    /* What the producer computes from now on is the normalised value, and it bears its name. */
+    opf_value *before = producer->outputs[0], *result = norm->outputs[0];
+    opf_node_set_input(norm, 0, NULL);
+    opf_node_set_output(norm, 0, before);
+    opf_node_set_output(producer, 0, result);
     opf_pass_remove(norm, "its statistics are constants: folded into the weights and the bias in front of it", producer);
     return NULL;
 }
