@@ -26,7 +26,9 @@
     X(generate)                                                                                                        \
     X(resize)                                                                                                          \
     X(einsum)                                                                                                          \
-    X(scan)
+    X(scan)                                                                                                            \
+    X(qlinear)                                                                                                         \
+    X(loss)
 
 #define OPF_DECLARE_FAMILY(name)                                                                                       \
     extern const opf_op opf_ops_##name[];                                                                              \

@@ -1,4 +1,6 @@
 /* Quantisation: QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear. */
+#include "ops/quantize.h"
+
 #include "ops/families.h"
 #include "ops/index.h"
 #include "ops/reduction.h"
@@ -42,8 +44,7 @@ static limits limits_of(opf_dtype dtype) {
     return opf_dtype_is_signed(dtype) ? (limits){-half, half - 1} : (limits){0, 2 * half - 1};
 }
 
-/* The nearest integer, even at halves, shifted by the zero point and kept inside the type. */
-static const opf_expr *quantised(opf_call *call, const opf_expr *ratio, const opf_expr *zero_point, opf_dtype to) {
+const opf_expr *opf_call_quantised(opf_call *call, const opf_expr *ratio, const opf_expr *zero_point, opf_dtype to) {
     opf_pool *pool = call->pool;
     opf_dtype compute = (opf_dtype)ratio->dtype;
     const opf_expr *value = opf_unary(pool, OPF_OP_ROUND, ratio);
@@ -71,7 +72,7 @@ static opf_status build_quantize(opf_call *call) {
     if (call->failed) return OPF_ERROR_INPUT;
     opf_dtype compute = from == OPF_FLOAT64 ? OPF_FLOAT64 : OPF_FLOAT32;
     const opf_expr *ratio = opf_binary(pool, OPF_OP_DIV, opf_call_convert(call, compute, opf_call_load_same(call, 0)), opf_call_convert(call, compute, scale));
-    const opf_expr *value = eight_bit_float ? opf_cast(pool, to, ratio) : quantised(call, ratio, zero_point, to);
+    const opf_expr *value = eight_bit_float ? opf_cast(pool, to, ratio) : opf_call_quantised(call, ratio, zero_point, to);
     opf_call_result(call, 0, opf_call_map(call, NULL, opf_call_rank(call, 0), opf_call_input(call, 0)->dims, value));
     return OPF_OK;
 }
@@ -114,9 +115,9 @@ static opf_status build_dynamic_quantize(opf_call *call) {
     int scale = opf_call_map(call, "scale", 0, NULL, opf_binary(pool, OPF_OP_DIV, opf_binary(pool, OPF_OP_SUB, high, low), steps));
     const opf_expr *s = opf_call_load(call, scale, NULL);
     const opf_expr *offset = opf_binary(pool, OPF_OP_SUB, zero, opf_binary(pool, OPF_OP_DIV, low, s));
-    int zero_point = opf_call_map(call, "zero_point", 0, NULL, quantised(call, offset, NULL, OPF_UINT8));
+    int zero_point = opf_call_map(call, "zero_point", 0, NULL, opf_call_quantised(call, offset, NULL, OPF_UINT8));
     const opf_expr *ratio = opf_binary(pool, OPF_OP_DIV, opf_call_load_same(call, 0), s);
-    const opf_expr *value = quantised(call, ratio, opf_call_load(call, zero_point, NULL), OPF_UINT8);
+    const opf_expr *value = opf_call_quantised(call, ratio, opf_call_load(call, zero_point, NULL), OPF_UINT8);
     opf_call_result(call, 0, opf_call_map(call, NULL, opf_call_rank(call, 0), opf_call_input(call, 0)->dims, value));
     opf_call_result(call, 1, scale);
     opf_call_result(call, 2, zero_point);

@@ -156,7 +156,7 @@ static void test_family(void **state) {
 }
 
 int main(void) {
-    static char *const families[] = {"special", "quantize", "reduce", "norm", "matmul", "einsum", "conv", "pool", "reshape", "arrange", "slice", "pad", "gather", "generate", "resize", "scan"};
+    static char *const families[] = {"special", "quantize", "reduce", "norm", "matmul", "einsum", "conv", "pool", "reshape", "arrange", "slice", "pad", "gather", "generate", "resize", "scan", "qlinear", "loss"};
     enum { COUNT = sizeof families / sizeof *families };
     struct CMUnitTest tests[COUNT];
     for (size_t k = 0; k < COUNT; k++) tests[k] = (struct CMUnitTest){.name = families[k], .test_func = test_family, .initial_state = families[k]};
