@@ -111,10 +111,10 @@ static double peak(tile_case *c, const char *compiler) {
     snprintf(object, sizeof object, "%.*s.so", (int)strlen(source) - 2, source);
     snprintf(command, sizeof command, "%s -std=c11 -O3 -ffp-contract=off %s -DOPF_LANES=%d -shared -fPIC %s -o %s", compiler, c->machine.flags, c->machine.lanes, source, object);
     if (system(command)) exit(1);
-    c->library = dlopen(object, RTLD_NOW);
+    void *library = dlopen(object, RTLD_NOW);
     unlink(source);
     unlink(object);
-    void *symbol = dlsym(c->library, "kernel");
+    void *symbol = dlsym(library, "kernel");
     memcpy(&c->kernel, &symbol, sizeof symbol);
     tile_buffers b = {.p = {tile_bytes(1024)}};
     memset(b.p[0], 0, 1024);
@@ -135,7 +135,7 @@ int main(int argc, char **argv) {
         if (!strstr(shapes[i].name, only)) continue;
         c = tile_case_new();
         double flops = build(c, &shapes[i]);
-        if (!tile_schedule(c, machine, &why) || !tile_compile(c, compiler, "")) {
+        if (!tile_schedule(c, machine, &why) || !tile_compile(&c, 1, compiler, "")) {
             printf("%-36s %s\n", shapes[i].name, why);
         } else {
             tile_buffers b = tile_buffers_new(c, 1, true);

@@ -215,10 +215,10 @@ static void print_call(opf_tile_printer *p, int width, bool tail) {
 static void print_tiles(opf_tile_printer *p) {
     const opf_tile *tile = p->tile;
     bool split = tile->tail != tile->width || tile->packs_tail;
-    const char *columns = opf_tile_operand_text(p, tile->columns);
     opf_tile_open(p, "for (int64_t c = block_begin; c < block_end; c += %d)", p->panel);
     if (split) {
-        opf_tile_open(p, "if (%s - c < %d)", columns, p->panel);
+        if (tile->packs_tail) opf_tile_open(p, "if (flat_end - c < %d)", p->panel);
+        else opf_tile_open(p, "if (flat_end - c <= %d)", tile->tail * p->nest->machine->lanes);
         opf_tile_line(p, "for (int64_t r = rows_begin; r < rows_end; r += %d)", tile->height);
         p->indent++;
         print_call(p, tile->tail, true);

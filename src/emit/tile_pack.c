@@ -192,6 +192,17 @@ static const opf_expr *last_position(opf_tile_printer *p, int k) {
     return opf_add(pool, columns, opf_mul(pool, opf_sub(pool, w->taps, one), opf_int(pool, w->dilation)));
 }
 
+/* A line whose elements are those of an input, evenly apart: the prelude copies it. */
+static bool print_plain_line(opf_tile_printer *p, const opf_expr *value, int place, const char *length) {
+    if (value->kind != OPF_EXPR_LOAD || value->index >= p->n_inputs) return false;
+    const opf_value *input = p->group->stages.inputs.data[value->index];
+    const opf_expr *offset = opf_tile_offset(p, input, value->args), *step, *rest;
+    if (input->dtype != OPF_FLOAT32 || !opf_expr_affine(p->pool, offset, place, &step, &rest) || opf_expr_vars(step)) return false;
+    p->names[place] = "low";
+    opf_tile_line(p, "opf_copy_line(to, low, high, %s, p%d + (low < high ? %s : 0), %s);", length, value->index, opf_tile_operand_text(p, offset), opf_tile_text(p, step));
+    return true;
+}
+
 static void print_line_copy(opf_tile_printer *p, const char *phase, const char *length) {
     const opf_tile *tile = p->tile;
     opf_pool *pool = p->pool;
@@ -214,6 +225,7 @@ static void print_line_copy(opf_tile_printer *p, const char *phase, const char *
     opf_tile_line(p, "const int64_t low = opf_min_i64(%s, %s);", opf_tile_text(p, b.low), length);
     if (b.line) opf_tile_line(p, "const int64_t high = %s ? opf_max_i64(%s, low) : low;", print(p, b.line), opf_tile_text(p, b.high));
     else opf_tile_line(p, "const int64_t high = opf_max_i64(%s, low);", opf_tile_text(p, b.high));
+    if (print_plain_line(p, value, place, length)) return;
     opf_tile_line(p, "for (int64_t i = 0; i < low; i++) to[i] = 0.0f;");
     opf_tile_line(p, "for (int64_t i = low; i < high; i++) to[i] = %s;", opf_tile_text(p, value));
     opf_tile_line(p, "for (int64_t i = high; i < %s; i++) to[i] = 0.0f;", length);

@@ -78,7 +78,7 @@ typedef struct opf_tile {
     const opf_expr *const *point;      /* the anchor's plain variables over the axes: where a sum stands in results */
     OPF_VEC(opf_tile_stage) epilogue;
     int height, width;         /* of the tile, in rows and vectors */
-    int tail;                  /* vectors of the last panel of columns where they are known to be fewer; else `width` */
+    int tail;                  /* vectors of a unit's last panel of columns where they are known to be fewer; else `width` */
     int64_t depth_block;       /* depth steps a pass; sums of a pass wait in the block. 0: all at once */
     int64_t block_rows, block_columns; /* of a block of sums, multiples of height and of width * lanes */
     opf_dim rows, columns, depth;      /* flat extents */

@@ -53,7 +53,7 @@ static double tile_cost(int64_t rows, int64_t vectors, int height, int width) {
 static void choose_tile(opf_tiler *tiler) {
     opf_tile *tile = tiler->tile;
     const opf_machine *machine = tiler->nest->machine;
-    int64_t columns = nominal(tile->columns), rows = 0, known;
+    int64_t columns = nominal(tile->columns), rows = 0;
     if (tile->b.source == OPF_SOURCE_WINDOW && tile->n_column == 2) columns += (nominal(tile->axes[opf_tile_first_column(tile)].extent) - 1) * nominal(tile->windows[1].extra);
     int64_t vectors = ceil_div(columns, machine->lanes);
     bool rows_known = opf_is_int(tile->rows, &rows);
@@ -72,8 +72,21 @@ static void choose_tile(opf_tiler *tiler) {
             tile->height = height;
             tile->width = width;
         }
+}
+
+/* The last panel of a unit's columns is narrower where their number is known and does not fill it. */
+static void choose_tail(opf_tiler *tiler) {
+    opf_tile *tile = tiler->tile;
+    int64_t columns, lines;
     tile->tail = tile->width;
-    if (opf_is_int(tile->columns, &known) && tile->b.source != OPF_SOURCE_WINDOW && vectors % tile->width) tile->tail = (int)(vectors % tile->width);
+    if (tile->b.source == OPF_SOURCE_WINDOW) {
+        if (!opf_is_int(tile->column_chunk, &lines) || !opf_is_int(tile->pitch, &columns)) return;
+        columns = tile->n_column == 2 ? (lines - 1) * columns + nominal(tile->axes[opf_tile_first_depth(tile) - 1].extent) : lines;
+    } else if (!opf_is_int(tile->columns, &columns)) {
+        return;
+    }
+    int64_t rest = ceil_div(columns, tiler->nest->machine->lanes) % tile->width;
+    if (rest) tile->tail = (int)rest;
 }
 
 /* ---- blocks ---- */
@@ -221,6 +234,7 @@ bool opf_tiler_sizes(opf_tiler *tiler) {
     choose_tile(tiler);
     choose_blocks(tiler);
     choose_units(tiler);
+    choose_tail(tiler);
     tile->stores_direct = can_store_direct(tiler);
     bool exact = opf_is_int(tile->columns, &columns) && columns % lanes == 0;
     tile->packs_tail = tile->b.source == OPF_SOURCE_ROWS && !exact;

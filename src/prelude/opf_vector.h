@@ -104,16 +104,19 @@ static inline float opf_vmin_lanes(opf_vf v) {
 
 /* Transpose of OPF_LANES rows in place: pairs of rows interleave by 1, 2 (within 128 bits), then 128-bit blocks move. */
 #if OPF_LANES == 16
+#define OPF_LANE_EVEN_ODD 0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31
 #define OPF_LANE_PAIRS_LOW 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29
 #define OPF_LANE_PAIRS_HIGH 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31
 #define OPF_LANE_QUADS_LOW 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29
 #define OPF_LANE_QUADS_HIGH 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31
 #elif OPF_LANES == 8
+#define OPF_LANE_EVEN_ODD 0, 2, 4, 6, 9, 11, 13, 15
 #define OPF_LANE_PAIRS_LOW 0, 8, 1, 9, 4, 12, 5, 13
 #define OPF_LANE_PAIRS_HIGH 2, 10, 3, 11, 6, 14, 7, 15
 #define OPF_LANE_QUADS_LOW 0, 1, 8, 9, 4, 5, 12, 13
 #define OPF_LANE_QUADS_HIGH 2, 3, 10, 11, 6, 7, 14, 15
 #else
+#define OPF_LANE_EVEN_ODD 0, 2, 5, 7
 #define OPF_LANE_PAIRS_LOW 0, 4, 1, 5
 #define OPF_LANE_PAIRS_HIGH 2, 6, 3, 7
 #define OPF_LANE_QUADS_LOW 0, 1, 4, 5
@@ -184,6 +187,28 @@ static inline void opf_pack_panel(float *restrict to, int width, const float *re
             }
     for (; to < end; to += width, from += step)
         for (int i = 0; i < width; i++) to[i] = i < count ? from[i * stride] : 0.0f;
+}
+
+/* A line of a copy with borders: to[i] = from[(i - low) * step] for low <= i < high, zeros before and behind up to length. */
+static inline void opf_copy_line(float *restrict to, int64_t low, int64_t high, int64_t length, const float *restrict from, int64_t step) {
+    int64_t i = 0;
+    if (low > 0 || high < length) {
+        for (; i + OPF_LANES <= length; i += OPF_LANES) opf_vstore(to + i, (opf_vf){0});
+        if (i < length) opf_vstore_part(to + i, (opf_vf){0}, (int)(length - i));
+    }
+    i = low;
+    if (step == 1) {
+        for (; i + OPF_LANES <= high; i += OPF_LANES, from += OPF_LANES) opf_vstore(to + i, opf_vload(from));
+        if (i < high) opf_vstore_part(to + i, opf_vload_part(from, (int)(high - i)), (int)(high - i));
+        return;
+    }
+    if (step == 2 && high - low >= OPF_LANES) /* the last vector overlaps; the second half is loaded one early, to end with its last element */
+        for (;; i += OPF_LANES, from += 2 * OPF_LANES) {
+            if (i + OPF_LANES > high) from -= 2 * (i + OPF_LANES - high), i = high - OPF_LANES;
+            opf_vstore(to + i, __builtin_shufflevector(opf_vload(from), opf_vload(from + OPF_LANES - 1), OPF_LANE_EVEN_ODD));
+            if (i + OPF_LANES == high) return;
+        }
+    for (; i < high; i++, from += step) to[i] = *from;
 }
 
 #endif

@@ -24,7 +24,6 @@ typedef struct tile_case {
     opf_machine machine;
     int64_t symbols[16];       /* values by symbol index */
     float *inputs[8];          /* data by input */
-    void *library;
     opf_kernel kernel;
 } tile_case;
 
@@ -39,7 +38,6 @@ static inline tile_case *tile_case_new(void) {
 }
 
 static inline void tile_case_free(tile_case *c) {
-    if (c->library) dlclose(c->library);
     for (size_t i = 0; i < OPF_COUNT(c->inputs); i++) free(c->inputs[i]);
     opf_module_free(c->module);
     opf_diags_free(c->diags);
@@ -194,11 +192,10 @@ static inline bool tile_schedule(tile_case *c, const char *machine, const char *
     return opf_tile_schedule(&c->nest, why_not);
 }
 
-static inline void tile_text(const tile_case *c, opf_text *out) {
-    opf_text_add(out, opf_prelude_abi());
-    opf_text_add(out, opf_prelude_kernels());
+/* The kernel as a function of the given name; the prelude stands before the first. */
+static inline void tile_text(const tile_case *c, const char *name, opf_text *out) {
     opf_emit_tile_functions(&c->nest, out);
-    opf_text_add(out, "void kernel(const opf_args *args, int part, int parts);\nvoid kernel(const opf_args *args, int part, int parts) {\n");
+    opf_text_printf(out, "void %s(const opf_args *args, int part, int parts);\nvoid %s(const opf_args *args, int part, int parts) {\n", name, name);
     for (int i = 0; i < opf_pool_symbols(c->pool); i++) {
         opf_text_add(out, "    const int64_t ");
         opf_emit_symbol(opf_pool_symbol(c->pool, i), out);
@@ -208,29 +205,38 @@ static inline void tile_text(const tile_case *c, opf_text *out) {
     opf_text_add(out, "}\n");
 }
 
-static inline bool tile_compile(tile_case *c, const char *compiler, const char *more) {
-    char source[] = "/tmp/opf-tile-XXXXXX.c", object[64], command[1024];
+/* Compiles the kernels of `count` scheduled cases of one machine in one file. The library stays loaded. OPF_TILE_KEEP in
+ * the environment keeps the text. */
+static inline bool tile_compile(tile_case *const *cases, int count, const char *compiler, const char *more) {
+    char source[] = "/tmp/opf-tile-XXXXXX.c", object[64], command[1024], name[32];
     int file = mkstemps(source, 2);
     if (file < 0) return false;
     opf_text text = {0};
-    tile_text(c, &text);
+    opf_text_add(&text, opf_prelude_abi());
+    opf_text_add(&text, opf_prelude_kernels());
+    for (int i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "kernel_%d", i);
+        tile_text(cases[i], name, &text);
+    }
     bool ok = write(file, text.data, text.length) == (ssize_t)text.length;
     close(file);
     opf_text_free(&text);
     snprintf(object, sizeof object, "%.*s.so", (int)strlen(source) - 2, source);
     snprintf(command, sizeof command, "%s -std=c11 -O3 -Wall -Wextra -Werror -Wno-unused-function -Wno-unused-variable -ffp-contract=off -fno-math-errno "
-             "-fno-trapping-math %s -DOPF_LANES=%d %s -shared -fPIC %s -o %s -lm", compiler, c->machine.flags, c->machine.lanes, more, source, object);
+             "-fno-trapping-math %s -DOPF_LANES=%d %s -shared -fPIC %s -o %s -lm", compiler, cases[0]->machine.flags, cases[0]->machine.lanes, more, source, object);
     ok = ok && system(command) == 0;
-    if (ok && getenv("OPF_TILE_KEEP")) fprintf(stderr, "%s\n", source);
-    else if (ok) unlink(source);
-    else fprintf(stderr, "failed: %s\n", command);
-    if (c->library) dlclose(c->library);
-    c->library = ok ? dlopen(object, RTLD_NOW) : NULL;
-    if (!c->library && ok) fprintf(stderr, "%s\n", dlerror());
+    if (!ok) fprintf(stderr, "failed: %s\n", command);
+    else if (getenv("OPF_TILE_KEEP")) fprintf(stderr, "%s\n", source);
+    else unlink(source);
+    void *library = ok ? dlopen(object, RTLD_NOW) : NULL;
+    if (!library && ok) fprintf(stderr, "%s\n", dlerror());
     unlink(object);
-    void *symbol = c->library ? dlsym(c->library, "kernel") : NULL;
-    memcpy(&c->kernel, &symbol, sizeof symbol);
-    return symbol != NULL;
+    for (int i = 0; i < count && library; i++) {
+        snprintf(name, sizeof name, "kernel_%d", i);
+        void *symbol = dlsym(library, name);
+        memcpy(&cases[i]->kernel, &symbol, sizeof symbol);
+    }
+    return library != NULL;
 }
 
 /* Buffers of a call; results and packed constants are made here. */
