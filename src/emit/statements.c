@@ -85,6 +85,7 @@ static void print_loop(opf_statements *s, const opf_code *code) {
     const char *from = text_of(s, code->from, false), *to = text_of(s, code->to, false);
     declare(s, code->variable);
     const char *name = s->variables[code->variable];
+    if (code->independent) line(s, "OPF_INDEPENDENT");
     if (code->step == 1) line(s, "for (int64_t %s = %s; %s < %s; %s++) {", name, from, name, to, name);
     else line(s, "for (int64_t %s = %s; %s < %s; %s += %lld) {", name, from, name, to, name, (long long)code->step);
     print_body(s, &code->body);

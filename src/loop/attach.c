@@ -45,7 +45,7 @@ static const char *axis_name(opf_scheduler *s, const opf_stage *stage, int axis)
 }
 
 static opf_item *make_item(opf_scheduler *s, const opf_root *root, int number, const readers *r, const opf_axes *allowed) {
-    const opf_stage *stage = s->group->stages.list.data[number];
+    const opf_stage *stage = s->stages[number];
     opf_item *item = OPF_NEW(s->arena, opf_item);
     const opf_expr *variables[OPF_MOST_AXES] = {NULL};
     item->stage = number;
@@ -60,14 +60,14 @@ static opf_item *make_item(opf_scheduler *s, const opf_root *root, int number, c
         item->axis[i] = variable;
         variables[i] = opf_variable(s, variable);
     }
-    int reduce = stage->combiner == OPF_COMBINE_NONE ? 0 : stage->n_reduce;
+    int reduce = s->reduced[number] ? stage->n_reduce : 0;
     for (int i = stage->n_axes; i < stage->n_axes + reduce; i++) {
         if (opf_is_value(stage->extents[i], 1)) continue;
         opf_axes_add(&item->reduce, opf_variable_new(s, axis_name(s, stage, i), stage->extents[i]));
         variables[i] = opf_variable(s, item->reduce.at[item->reduce.count - 1]);
     }
     item->term = opf_simple(s, opf_expr_bind(s->pool, s->bodies[number], stage->n_axes + reduce, variables));
-    if (s->seconds[number]) item->second = opf_simple(s, opf_expr_bind(s->pool, s->seconds[number], stage->n_axes + reduce, variables));
+    if (s->reduced[number] && s->seconds[number]) item->second = opf_simple(s, opf_expr_bind(s->pool, s->seconds[number], stage->n_axes + reduce, variables));
     return item;
 }
 
@@ -117,7 +117,7 @@ static bool maps_are_worth_it(opf_scheduler *s, const opf_root *root) {
     bool worth = true;
     for (int i = 0; i < s->n_stages; i++) {
         const opf_item *item = root->items[i];
-        if (!item || s->group->stages.list.data[i]->combiner != OPF_COMBINE_NONE) continue;
+        if (!item || s->reduced[i]) continue;
         bool everywhere = item->depth == root->order.count && item->free.count == 0;
         int64_t free = opf_nominal_product(s, &item->free), whole = opf_nominal_product(s, &root->order);
         bool alone = item->depth == 0 && root->order.count > 0 && free * 8 > whole;

@@ -83,12 +83,16 @@ static int safe_level(const body *b, const opf_expr *e, int level) {
     return level;
 }
 
+static bool varies_in(const opf_expr *e, const opf_range *range) {
+    return opf_expr_has_var(e, range->variable) || (range->step > 1 && opf_expr_has_var(e, range->start));
+}
+
 static int level_of(body *b, const opf_expr *e) {
     node *n = node_of(b, e);
     if (n->level >= 0) return n->level;
     int level = b->ranges->count;
     if (!opf_expr_visit(b->s->pool, e, reads_target, (void *)(uintptr_t)b->targets)) return n->level = level;
-    while (level > 0 && !opf_expr_has_var(e, b->ranges->at[level - 1].variable)) level--;
+    while (level > 0 && !varies_in(e, &b->ranges->at[level - 1])) level--;
     return n->level = safe_level(b, e, level);
 }
 
@@ -138,7 +142,10 @@ static opf_block joined(body *b, int outermost) {
         const opf_range *range = &b->ranges->at[j];
         opf_block block = {0}, *into = b->guard[j] ? opf_code_if(s, &block, b->guard[j]) : &block;
         opf_block_append(s, into, &b->level[j]);
-        *opf_code_loop(s, into, range->variable, range->from, range->to, 1) = inner;
+        opf_block *inside = opf_code_loop(s, into, range->variable, range->from, range->to, range->step > 1 ? range->step : 1);
+        into->list.data[into->list.count - 1]->independent = range->independent;
+        if (range->step > 1) opf_code_index(s, inside, range->start, range->at);
+        opf_block_append(s, inside, &inner);
         inner = block;
     }
     return inner;
@@ -150,14 +157,78 @@ static body prepared(opf_scheduler *s, const opf_ranges *ranges, const opf_targe
     return b;
 }
 
-void opf_body(opf_scheduler *s, opf_block *block, const opf_ranges *ranges, const opf_targets *targets) {
+/* ---- the innermost loop ---- */
+
+enum { BLOCK = 16, FEWEST_BLOCK = 4, MOST_IN_BLOCKS = 1024 };
+
+static bool reads_any(opf_scheduler *s, const opf_targets *targets) {
+    for (size_t i = 0; i < targets->list.count; i++)
+        if (!opf_expr_visit(s->pool, targets->list.data[i].value, reads_target, (void *)(uintptr_t)targets)) return true;
+    return false;
+}
+
+/* Every store goes to an element of its own. */
+static bool stores_apart(opf_scheduler *s, const opf_targets *targets, int variable) {
+    for (size_t i = 0; i < targets->list.count; i++) {
+        const opf_expr *offset = targets->list.data[i].offset, *coefficient, *rest;
+        if (!offset || !opf_expr_has_var(offset, variable) || !opf_expr_affine(s->pool, offset, variable, &coefficient, &rest)) return false;
+    }
+    return true;
+}
+
+/* A loop of known length that vectors do not divide: in blocks, the last of which overlaps the one before. What is computed
+ * twice is stored twice; no element is left for a slow scalar tail. */
+static bool in_blocks(opf_scheduler *s, opf_ranges *ranges, opf_targets *targets) {
+    opf_range *last = &ranges->at[ranges->count - 1];
+    int64_t count, block = BLOCK;
+    if (ranges->count == OPF_MOST_AXES || !opf_is_int(opf_sub(s->pool, last->to, last->from), &count)) return false;
+    while (block > count) block /= 2;
+    if (block < FEWEST_BLOCK || count % block == 0 || count > MOST_IN_BLOCKS) return false;
+    const char *name = s->nest->variables.data[last->variable].name;
+    int base = opf_variable_new(s, opf_arena_printf(s->arena, "%s_block", name), opf_extent(s, last->variable));
+    int start = opf_variable_new(s, opf_arena_printf(s->arena, "%s_start", name), opf_extent(s, last->variable));
+    int lane = opf_variable_new(s, name, opf_int(s->pool, block));
+    const opf_expr *value = opf_add(s->pool, opf_variable(s, start), opf_variable(s, lane));
+    for (size_t i = 0; i < targets->list.count; i++) {
+        opf_target *target = &targets->list.data[i];
+        target->offset = opf_substitute(s, target->offset, last->variable, value);
+        target->value = opf_substitute(s, target->value, last->variable, value);
+    }
+    const opf_expr *at = opf_min(s->pool, opf_variable(s, base), opf_sub(s->pool, last->to, opf_int(s->pool, block)));
+    *last = (opf_range){.variable = base, .from = last->from, .to = last->to, .step = block, .start = start, .at = at};
+    ranges->at[ranges->count++] = (opf_range){.variable = lane, .from = opf_int(s->pool, 0), .to = opf_int(s->pool, block)};
+    return true;
+}
+
+/* Readies the innermost loop for the compiler's vectoriser. */
+static void shape_innermost(opf_scheduler *s, opf_ranges *ranges, opf_targets *targets) {
+    if (ranges->count == 0 || !stores_apart(s, targets, ranges->at[ranges->count - 1].variable)) return;
+    if (!reads_any(s, targets)) in_blocks(s, ranges, targets);
+    ranges->at[ranges->count - 1].independent = true;
+}
+
+static opf_targets copy_of(opf_scheduler *s, const opf_targets *targets) {
+    opf_targets copy = {0};
+    for (size_t i = 0; i < targets->list.count; i++) OPF_PUSH(s->arena, &copy.list, targets->list.data[i]);
+    return copy;
+}
+
+/* ---- public ---- */
+
+void opf_body(opf_scheduler *s, opf_block *block, const opf_ranges *loops, const opf_targets *given) {
+    opf_ranges shaped = *loops, *ranges = &shaped;
+    opf_targets copy = copy_of(s, given), *targets = &copy;
+    shape_innermost(s, ranges, targets);
     body b = prepared(s, ranges, targets);
     for (size_t i = 0; i < targets->list.count; i++) store(&b, &targets->list.data[i]);
     opf_block all = joined(&b, 0);
     opf_block_append(s, block, &all);
 }
 
-const opf_expr *opf_body_in(opf_scheduler *s, opf_block *before, opf_block *inside, int shared, const opf_ranges *ranges, const opf_targets *targets) {
+const opf_expr *opf_body_in(opf_scheduler *s, opf_block *before, opf_block *inside, int shared, const opf_ranges *loops, const opf_targets *given) {
+    opf_ranges shaped = *loops, *ranges = &shaped;
+    opf_targets copy = copy_of(s, given), *targets = &copy;
+    if (shared < ranges->count) shape_innermost(s, ranges, targets);
     body b = prepared(s, ranges, targets);
     for (size_t i = 0; i < targets->list.count; i++) store(&b, &targets->list.data[i]);
     opf_block_append(s, before, &b.level[0]);

@@ -71,7 +71,7 @@ opf_block *opf_code_if(opf_scheduler *s, opf_block *block, const opf_expr *condi
 
 opf_ranges opf_whole_ranges(opf_scheduler *s, const opf_axes *axes) {
     opf_ranges ranges = {.count = axes->count};
-    for (int i = 0; i < axes->count; i++) ranges.at[i] = (opf_range){axes->at[i], opf_int(s->pool, 0), opf_extent(s, axes->at[i])};
+    for (int i = 0; i < axes->count; i++) ranges.at[i] = (opf_range){.variable = axes->at[i], .from = opf_int(s->pool, 0), .to = opf_extent(s, axes->at[i])};
     return ranges;
 }
 

@@ -1,10 +1,17 @@
 /* Which stages are kept (computed on their own) and which are substituted into their readers.
  *
- * Reductions are kept. A map is kept where it is dear and its readers would compute it more often than it has elements: the
+ * A reduction over a few points (a 3x3 window) is written out and becomes a map; its borders are conditions like any others.
+ * All other reductions are kept. A map is kept where it is dear and its readers would compute it more often than it has elements: the
  * exponentials of a softmax, read by the sum and by the quotient; a factor per channel, read per pixel. */
 #include "loop/scheduler.h"
 
-enum { DEAR = 12 /* operations; one transcendental function is twice that */ };
+enum {
+    DEAR = 12,        /* operations; one transcendental function is twice that */
+    DEAR_WINDOW = 4,
+    MOST_POINTS = 9,  /* of a reduction that is written out */
+    MOST_PADDED_POINTS = 25, /* the same where no borders are in the way */
+    UNKNOWN_POINTS = 1000
+};
 static const double RECOMPUTED = 1.5; /* evaluations an element from which keeping pays */
 
 const opf_expr *opf_rebuild(opf_pool *pool, const opf_expr *e, const opf_expr *const *args) {
@@ -40,13 +47,25 @@ static double elements(const opf_stage *stage, int axes) {
     return count;
 }
 
-static bool is_trivial_reduction(const opf_stage *stage) {
-    for (int i = stage->n_axes; i < stage->n_axes + stage->n_reduce; i++)
-        if (!opf_is_value(stage->extents[i], 1)) return false;
-    return true;
+/* Points that one element reduces, a large number where they are many or their number is not known. */
+static int64_t points_of(const opf_stage *stage) {
+    int64_t points = 1, extent;
+    for (int i = stage->n_axes; i < stage->n_axes + stage->n_reduce; i++) {
+        if (!opf_is_int(stage->extents[i], &extent) || extent < 1 || extent > UNKNOWN_POINTS) return UNKNOWN_POINTS;
+        points *= extent;
+        if (points > UNKNOWN_POINTS) return UNKNOWN_POINTS;
+    }
+    return points;
 }
 
-static bool reduces(const opf_stage *stage) { return stage->combiner != OPF_COMBINE_NONE && !is_trivial_reduction(stage); }
+static bool is_reduced(const opf_scheduler *s, int number) {
+    const opf_stage *stage = s->stages[number];
+    if (stage->combiner == OPF_COMBINE_NONE) return false;
+    bool padded = s->padding[number] >= 0 && !s->never_kept[s->padding[number]];
+    return points_of(stage) > (stage->combiner > OPF_COMBINE_OR ? 1 : padded ? MOST_PADDED_POINTS : MOST_POINTS);
+}
+
+static bool is_padding(const opf_scheduler *s, int number) { return number + 1 < s->n_stages && s->padding[number + 1] == number; }
 
 typedef struct reading { opf_scheduler *s; double *reads; double times; } reading;
 
@@ -58,7 +77,7 @@ static bool add_reads(const opf_expr *e, void *data) {
 
 static bool is_result(const opf_scheduler *s, int stage) {
     for (size_t r = 0; r < s->group->results.count; r++)
-        if (s->group->results.data[r].stage == stage) return true;
+        if (s->result_stage[r] == stage) return true;
     return false;
 }
 
@@ -66,12 +85,13 @@ static bool is_result(const opf_scheduler *s, int stage) {
 static double *prices(opf_scheduler *s) {
     double *price = OPF_ARRAY(s->arena, double, s->n_stages + 1);
     for (int i = 0; i < s->n_stages; i++) {
-        const opf_stage *stage = s->group->stages.list.data[i];
+        const opf_stage *stage = s->stages[i];
         double *reads = OPF_ARRAY(s->arena, double, s->n_stages + 1);
         price[i] = opf_expr_price(s, stage->body);
         opf_expr_visit(s->pool, stage->body, add_reads, &(reading){s, reads, 1});
         for (int j = 0; j < i; j++)
-            if (reads[j] > 0 && !reduces(s->group->stages.list.data[j])) price[i] += reads[j] * price[j];
+            if (reads[j] > 0 && !s->reduced[j]) price[i] += reads[j] * price[j];
+        if (stage->combiner != OPF_COMBINE_NONE && !s->reduced[i]) price[i] = (price[i] + 1) * (double)points_of(stage);
     }
     return price;
 }
@@ -79,11 +99,14 @@ static double *prices(opf_scheduler *s) {
 static void choose_kept(opf_scheduler *s) {
     double *reads = OPF_ARRAY(s->arena, double, s->n_stages + 1), *price = prices(s);
     for (int i = s->n_stages; i-- > 0;) {
-        const opf_stage *stage = s->group->stages.list.data[i];
+        const opf_stage *stage = s->stages[i];
         double size = elements(stage, stage->n_axes);
         if (is_result(s, i)) reads[i] += size;
-        s->kept[i] = reduces(stage) || (price[i] >= DEAR && reads[i] > RECOMPUTED * size && !s->never_kept[i]);
-        double times = s->kept[i] ? elements(stage, stage->n_axes + stage->n_reduce) : reads[i];
+        double dear = stage->combiner != OPF_COMBINE_NONE && points_of(stage) > 1 ? DEAR_WINDOW : DEAR;
+        bool pays = is_padding(s, i) || (price[i] >= dear && reads[i] > RECOMPUTED * size);
+        s->kept[i] = s->reduced[i] || (pays && !s->never_kept[i]);
+        double points = elements(stage, stage->n_axes + stage->n_reduce) / (size > 0 ? size : 1);
+        double times = (s->kept[i] ? size : reads[i]) * points;
         reading r = {s, reads, times};
         opf_expr_visit(s->pool, stage->body, add_reads, &r);
         if (stage->second) opf_expr_visit(s->pool, stage->second, add_reads, &r);
@@ -107,15 +130,45 @@ static const opf_expr *expanded(opf_scheduler *s, const opf_stage *stage, const 
     return opf_expr_simplify(s->pool, e, opf_stage_domain(stage));
 }
 
+/* ---- windows written out ---- */
+
+/* The term at one point of the reduction. */
+static const opf_expr *at_point(opf_scheduler *s, const opf_stage *stage, const opf_expr *term, int64_t point) {
+    const opf_expr *variables[OPF_MOST_AXES] = {NULL};
+    for (int i = stage->n_axes + stage->n_reduce; i-- > stage->n_axes;) {
+        int64_t extent = 1;
+        opf_is_int(stage->extents[i], &extent);
+        variables[i] = opf_int(s->pool, point % extent);
+        point /= extent;
+    }
+    return opf_expr_bind(s->pool, term, stage->n_axes + stage->n_reduce, variables);
+}
+
+/* Points combined one after the other; where a point's conditions fail, the value stays as it is. */
+static const opf_expr *written_out(opf_scheduler *s, const opf_stage *stage, const opf_expr *term) {
+    opf_pool *pool = s->pool;
+    const opf_expr *value = NULL;
+    for (int64_t k = 0; k < points_of(stage); k++) {
+        const opf_expr *point = opf_expr_simplify(pool, at_point(s, stage, term, k), opf_stage_domain(stage));
+        opf_conditions conditions = {0};
+        opf_find_conditions(s, point, stage->combiner, &conditions);
+        for (size_t i = 0; i < conditions.list.count; i++) point = opf_decide(s, point, conditions.list.data[i], true);
+        const opf_expr *otherwise = value ? value : opf_neutral(pool, stage->combiner, stage->accumulator);
+        const opf_expr *next = value ? opf_combine(pool, stage->combiner, value, point) : point;
+        for (size_t i = conditions.list.count; i-- > 0;) next = opf_select(pool, conditions.list.data[i], next, otherwise);
+        value = next;
+    }
+    return value->dtype == stage->dtype ? value : opf_cast(pool, stage->dtype, value);
+}
+
 void opf_expand(opf_scheduler *s) {
+    for (int i = 0; i < s->n_stages; i++) s->reduced[i] = is_reduced(s, i);
     choose_kept(s);
     for (int i = 0; i < s->n_stages; i++) {
-        const opf_stage *stage = s->group->stages.list.data[i];
+        const opf_stage *stage = s->stages[i];
         s->bodies[i] = expanded(s, stage, stage->body);
         s->seconds[i] = stage->second ? expanded(s, stage, stage->second) : NULL;
-        if (stage->combiner == OPF_COMBINE_NONE || s->kept[i]) continue;
-        /* a reduction over single points: its value, or the index of it */
-        if (s->seconds[i]) s->bodies[i] = s->seconds[i];
-        else if (s->bodies[i]->dtype != stage->dtype) s->bodies[i] = opf_cast(s->pool, stage->dtype, s->bodies[i]);
+        if (stage->combiner == OPF_COMBINE_NONE || s->reduced[i]) continue;
+        s->bodies[i] = s->seconds[i] ? s->seconds[i] : written_out(s, stage, s->bodies[i]);
     }
 }

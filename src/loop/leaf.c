@@ -116,7 +116,7 @@ static void pieces(opf_scheduler *s, opf_block *block, opf_range range, opf_targ
     }
     s->boxes++;
     const opf_expr *at = clamped(s, found.at, range.from, range.to);
-    opf_range low = {range.variable, range.from, at}, high = {range.variable, at, range.to};
+    opf_range low = {.variable = range.variable, .from = range.from, .to = at}, high = {.variable = range.variable, .from = at, .to = range.to};
     opf_targets below = decided(s, targets, found.condition, found.below), above = decided(s, targets, found.condition, !found.below);
     if (!is_empty(s, low.from, low.to)) pieces(s, block, low, &below);
     if (!is_empty(s, high.from, high.to)) pieces(s, block, high, &above);
@@ -156,7 +156,7 @@ static void shared_blocks(opf_scheduler *s, opf_block *block, opf_axes *outer, i
         opf_phases(s, inside, &chunk, targets);
     } else {
         nest n = {.s = s, .inside = inside};
-        opf_range lanes = {chunk.lane, opf_int(s->pool, 0), chunk.count};
+        opf_range lanes = {.variable = chunk.lane, .from = opf_int(s->pool, 0), .to = chunk.count};
         plain_nest(&n, &lanes, targets);
     }
 }
@@ -178,7 +178,7 @@ static void emit_shared(opf_scheduler *s, opf_block *block, const opf_axes *axes
     }
     int innermost = axes->at[axes->count - 1];
     n.outer.count--;
-    opf_range range = {innermost, opf_int(s->pool, 0), opf_extent(s, innermost)};
+    opf_range range = {.variable = innermost, .from = opf_int(s->pool, 0), .to = opf_extent(s, innermost)};
     bool functions = opf_phases_count(s, targets, innermost) > 1;
     opf_break found;
     bool cut = n.outer.count > 0 && find_piece(s, targets, &range, &found);
@@ -211,7 +211,7 @@ static void emit_shared(opf_scheduler *s, opf_block *block, const opf_axes *axes
 static void emit_serial(opf_scheduler *s, opf_block *block, const opf_axes *axes, const opf_chunk *chunk, opf_targets *targets) {
     nest n = {.s = s, .outer = *axes, .inside = block};
     if (chunk) {
-        opf_range lanes = {chunk->lane, opf_int(s->pool, 0), chunk->count};
+        opf_range lanes = {.variable = chunk->lane, .from = opf_int(s->pool, 0), .to = chunk->count};
         if (opf_phases_count(s, targets, chunk->lane) > 1) opf_phases(s, open_outer(&n), chunk, targets);
         else plain_nest(&n, &lanes, targets);
         return;
@@ -222,7 +222,7 @@ static void emit_serial(opf_scheduler *s, opf_block *block, const opf_axes *axes
     }
     int innermost = axes->at[axes->count - 1];
     n.outer.count--;
-    opf_range range = {innermost, opf_int(s->pool, 0), opf_extent(s, innermost)};
+    opf_range range = {.variable = innermost, .from = opf_int(s->pool, 0), .to = opf_extent(s, innermost)};
     opf_break found;
     if (find_piece(s, targets, &range, &found)) pieces(s, open_outer(&n), range, targets);
     else innermost_loop(&n, &range, targets);

@@ -38,7 +38,7 @@ static access input_access(const linearizer *l, const opf_expr *load) {
 
 static access item_access(const linearizer *l, const opf_expr *load) {
     const opf_item *item = l->items[load->index - l->s->n_inputs];
-    const opf_stage *stage = l->s->group->stages.list.data[item->stage];
+    const opf_stage *stage = l->s->stages[item->stage];
     access a = {.buffer = item->buffer, .scalar = opf_buffer_at(l->s, item->buffer)->memory == OPF_MEMORY_REGISTER};
     for (int i = 0; i < load->n_args; i++) {
         if (item->axis[i] < 0 || !opf_axes_has(&item->free, item->axis[i])) continue;

@@ -66,6 +66,7 @@ struct opf_code {
     opf_combiner combiner;     /* reduce: SUM … MAX */
     bool first;                /* reduce: the register takes the value, nothing is combined */
     bool declares;             /* store, reduce: the register comes into being here */
+    bool independent;          /* loop: its iterations do not touch what others of them write */
     int n_operands;            /* reduce: 1; 2: SUM of products */
     opf_run operands[2];
     opf_block body;

@@ -116,7 +116,7 @@ static void emit(phases *p, opf_block *block, const opf_chunk *chunk, const opf_
         target.value = with_arrays(p, target.value, array ? target.value : NULL, opf_variable(s, chunk->lane));
         OPF_PUSH(s->arena, &replaced.list, target);
     }
-    opf_ranges ranges = {.count = 1, .at = {{chunk->lane, opf_int(s->pool, 0), chunk->count}}};
+    opf_ranges ranges = {.count = 1, .at = {{.variable = chunk->lane, .from = opf_int(s->pool, 0), .to = chunk->count}}};
     opf_body(s, block, &ranges, &replaced);
 }
 

@@ -37,15 +37,15 @@ bool opf_break_find(opf_scheduler *s, const opf_slots *slots, int variable, cons
 
 /* ---- deciding ---- */
 
-static const opf_expr *decide(opf_scheduler *s, opf_map *memo, const opf_expr *e, const opf_expr *condition, const opf_expr *value) {
-    if (e == condition) return value;
+static const opf_expr *replaced(opf_scheduler *s, opf_map *memo, const opf_expr *e, const opf_expr *part, const opf_expr *by) {
+    if (e == part) return by;
     if (e->n_args == 0) return e;
     const opf_expr *known = opf_map_get(memo, e);
     if (known) return known;
     const opf_expr *args[OPF_MAX_RANK];
     bool changed = false;
     for (int i = 0; i < e->n_args; i++) {
-        args[i] = decide(s, memo, e->args[i], condition, value);
+        args[i] = replaced(s, memo, e->args[i], part, by);
         changed |= args[i] != e->args[i];
     }
     known = changed ? opf_rebuild(s->pool, e, args) : e;
@@ -53,9 +53,13 @@ static const opf_expr *decide(opf_scheduler *s, opf_map *memo, const opf_expr *e
     return known;
 }
 
-const opf_expr *opf_decide(opf_scheduler *s, const opf_expr *e, const opf_expr *condition, bool holds) {
+const opf_expr *opf_replace(opf_scheduler *s, const opf_expr *e, const opf_expr *part, const opf_expr *by) {
     opf_map memo = opf_map_new(s->arena);
-    return decide(s, &memo, e, condition, opf_int_of(s->pool, OPF_BOOL, holds));
+    return replaced(s, &memo, e, part, by);
+}
+
+const opf_expr *opf_decide(opf_scheduler *s, const opf_expr *e, const opf_expr *condition, bool holds) {
+    return opf_replace(s, e, condition, opf_int_of(s->pool, OPF_BOOL, holds));
 }
 
 /* ---- conditions of a reduction's term ---- */

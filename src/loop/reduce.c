@@ -35,7 +35,7 @@ static bool score_load(const opf_expr *e, void *data) {
 }
 
 static int score_of(opf_scheduler *s, const opf_item *item, int variable, bool kept) {
-    const opf_stage *stage = s->group->stages.list.data[item->stage];
+    const opf_stage *stage = s->stages[item->stage];
     scoring score = {s, variable, 0, 0};
     int64_t extent = opf_dim_nominal(opf_extent(s, variable));
     opf_expr_visit(s->pool, item->term, score_load, &score);
@@ -103,10 +103,10 @@ static void apply_conditions(reduction *r, opf_ranges *ranges, int first) {
 /* Bounds that are more than a number or a variable get names in `block` before their loop: done where loops are made. */
 static void add_axes(const reduction *r, opf_ranges *ranges, const opf_axes *axes, int except) {
     for (int i = 0; i < axes->count; i++)
-        if (axes->at[i] != except) ranges->at[ranges->count++] = (opf_range){axes->at[i], opf_int(r->s->pool, 0), opf_extent(r->s, axes->at[i])};
+        if (axes->at[i] != except) ranges->at[ranges->count++] = (opf_range){.variable = axes->at[i], .from = opf_int(r->s->pool, 0), .to = opf_extent(r->s, axes->at[i])};
 }
 
-static opf_range lanes_of(const reduction *r) { return (opf_range){r->chunk->lane, opf_int(r->s->pool, 0), r->chunk->count}; }
+static opf_range lanes_of(const reduction *r) { return (opf_range){.variable = r->chunk->lane, .from = opf_int(r->s->pool, 0), .to = r->chunk->count}; }
 
 static opf_targets one_target(opf_scheduler *s, int buffer, const opf_expr *offset, const opf_expr *value) {
     opf_targets targets = {0};
@@ -169,7 +169,7 @@ static void reduce_lanes(reduction *r, opf_block *block, int vector) {
     if (r->chunk && !lanes) ranges.at[ranges.count++] = lanes_of(r);
     add_axes(r, &ranges, &item->reduce, -1);
     if (lanes) ranges.at[ranges.count++] = lanes_of(r);
-    else ranges.at[ranges.count++] = (opf_range){vector, opf_int(s->pool, 0), opf_extent(s, vector)};
+    else ranges.at[ranges.count++] = (opf_range){.variable = vector, .from = opf_int(s->pool, 0), .to = opf_extent(s, vector)};
     apply_conditions(r, &ranges, 0);
     fill(r, block, accumulator, neutral(r));
     if (pair) fill(r, block, item->buffer, first_index(r));
@@ -225,8 +225,8 @@ static void combine_chunks(const reduction *r, opf_block *block, int accumulator
     opf_code_array(s, block, array);
     opf_block *body = opf_chunk_loop(s, block, &chunk, range->from, range->to);
     opf_targets targets = one_target(s, array, opf_variable(s, chunk.lane), opf_simple(s, opf_substitute(s, r->term, range->variable, chunk.value)));
-    opf_range lanes = {chunk.lane, opf_int(s->pool, 0), chunk.count};
-    if (chunk.base < 0) lanes = (opf_range){chunk.lane, range->from, range->to};
+    opf_range lanes = {.variable = chunk.lane, .from = opf_int(s->pool, 0), .to = chunk.count};
+    if (chunk.base < 0) lanes = (opf_range){.variable = chunk.lane, .from = range->from, .to = range->to};
     bool whole = opf_is_value(lanes.from, 0) && lanes.to == chunk.count;
     if (whole && opf_phases_count(s, &targets, chunk.lane) > 1) {
         opf_phases(s, body, &chunk, &targets);
@@ -254,7 +254,7 @@ static void reduce_rows(reduction *r, opf_block *block, int vector, int accumula
     opf_scheduler *s = r->s;
     opf_ranges ranges = {0};
     add_axes(r, &ranges, &r->item->reduce, vector);
-    ranges.at[ranges.count++] = (opf_range){vector, opf_int(s->pool, 0), opf_extent(s, vector)};
+    ranges.at[ranges.count++] = (opf_range){.variable = vector, .from = opf_int(s->pool, 0), .to = opf_extent(s, vector)};
     apply_conditions(r, &ranges, 0);
     opf_run runs[2];
     int n = runs_of(r, vector, runs);
@@ -307,7 +307,7 @@ static void reduce_single(reduction *r, opf_block *block, int vector) {
 }
 
 void opf_reduce(opf_scheduler *s, opf_block *block, opf_item *item, const opf_chunk *chunk) {
-    reduction r = {.s = s, .item = item, .stage = s->group->stages.list.data[item->stage], .chunk = chunk, .term = item->term, .second = item->second};
+    reduction r = {.s = s, .item = item, .stage = s->stages[item->stage], .chunk = chunk, .term = item->term, .second = item->second};
     opf_axes lanes = {0};
     if (chunk) opf_axes_add(&lanes, chunk->lane);
     int vector = opf_reduce_vector(s, item, &lanes);

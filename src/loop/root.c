@@ -11,7 +11,7 @@ typedef struct emission {
     int shared;               /* outermost loops that the parts share */
 } emission;
 
-static const opf_stage *stage_of(const opf_scheduler *s, const opf_item *item) { return s->group->stages.list.data[item->stage]; }
+static const opf_stage *stage_of(const opf_scheduler *s, const opf_item *item) { return s->stages[item->stage]; }
 
 /* ---- expressions of the whole root ---- */
 
@@ -64,7 +64,7 @@ static void make_buffer(opf_scheduler *s, opf_item *item) {
 static void take_results(opf_scheduler *s, opf_item *item) {
     const opf_stage *stage = stage_of(s, item);
     for (size_t k = 0; k < s->group->results.count; k++) {
-        if (s->group->results.data[k].stage != item->stage || s->stored[k]) continue;
+        if (s->result_stage[k] != item->stage || s->stored[k]) continue;
         const opf_expr *indices[OPF_MAX_RANK];
         for (int i = 0; i < stage->n_axes; i++) {
             indices[i] = item->axis[i] < 0 ? opf_int(s->pool, 0) : opf_variable(s, item->axis[i]);
@@ -286,7 +286,7 @@ static void emit_item(emission *e, opf_block *block, opf_item *item) {
     const opf_chunk *chunk = chunk_of(e, item->lane);
     opf_code_note(s, block, stage->name);
     if (opf_buffer_at(s, item->buffer)->memory != OPF_MEMORY_REGISTER) opf_place_array(s, block, item->buffer);
-    if (stage->combiner != OPF_COMBINE_NONE) {
+    if (s->reduced[item->stage]) {
         opf_reduce(s, block, item, chunk);
     } else {
         opf_targets targets = {0};
@@ -377,10 +377,9 @@ static bool is_map(opf_scheduler *s, const opf_root *root) {
 }
 
 static void add_output(opf_scheduler *s, opf_root *root, int result, const opf_expr *const *variables) {
-    int number = s->group->results.data[result].stage;
-    const opf_stage *stage = s->group->stages.list.data[number];
-    bool load = s->kept[number] && stage->combiner != OPF_COMBINE_NONE;
-    const opf_expr *value = load ? opf_load(s->pool, stage->dtype, s->n_inputs + number, stage->n_axes, variables)
+    int number = s->result_stage[result];
+    const opf_stage *stage = s->stages[number];
+        const opf_expr *value = s->reduced[number] ? opf_load(s->pool, stage->dtype, s->n_inputs + number, stage->n_axes, variables)
                                  : opf_expr_bind(s->pool, s->bodies[number], stage->n_axes, variables);
     const opf_expr *offset = opf_row_major(s, stage->n_axes, stage->extents, variables);
     OPF_PUSH(s->arena, &root->outputs.list, (opf_target){s->n_inputs + result, offset, opf_simple(s, value)});
@@ -388,7 +387,7 @@ static void add_output(opf_scheduler *s, opf_root *root, int result, const opf_e
 }
 
 static opf_root new_root(opf_scheduler *s, int n_results, const int *results) {
-    const opf_stage *stage = s->group->stages.list.data[s->group->results.data[results[0]].stage];
+    const opf_stage *stage = s->stages[s->result_stage[results[0]]];
     const opf_expr *variables[OPF_MAX_RANK];
     opf_root root = {0};
     for (int i = 0; i < stage->n_axes; i++) {

@@ -37,7 +37,7 @@ static bool same_domain(const opf_stage *a, const opf_stage *b) {
 }
 
 static const opf_stage *result_stage(const opf_scheduler *s, size_t result) {
-    return s->group->stages.list.data[s->group->results.data[result].stage];
+    return s->stages[s->result_stage[result]];
 }
 
 /* The result that comes last among those that no root stores yet; -1: none is left. */
@@ -45,7 +45,7 @@ static int last_result(const opf_scheduler *s) {
     int last = -1;
     for (size_t k = 0; k < s->group->results.count; k++) {
         if (s->stored[k]) continue;
-        if (last < 0 || s->group->results.data[k].stage > s->group->results.data[last].stage) last = (int)k;
+        if (last < 0 || s->result_stage[k] > s->result_stage[last]) last = (int)k;
     }
     return last;
 }
@@ -71,8 +71,10 @@ opf_status opf_nest_schedule(opf_nest **out, const opf_group *group, const opf_m
     *out = nest;
     const char *why_not;
     if (opf_tile_schedule(nest, &why_not)) return OPF_OK;
-    int n = (int)group->stages.list.count;
-    opf_scheduler s = {.pool = module->pool, .arena = module->arena, .group = group, .nest = nest, .n_inputs = (int)group->stages.inputs.count, .n_stages = n};
+    opf_scheduler s = {.pool = module->pool, .arena = module->arena, .group = group, .nest = nest, .n_inputs = (int)group->stages.inputs.count};
+    opf_take_stages(&s);
+    int n = s.n_stages;
+    s.reduced = OPF_ARRAY(s.arena, bool, n + 1);
     s.kept = OPF_ARRAY(s.arena, bool, n + 1);
     s.never_kept = OPF_ARRAY(s.arena, bool, n + 1);
     s.bodies = OPF_ARRAY(s.arena, const opf_expr *, n + 1);

@@ -1,5 +1,7 @@
 /* Inside of the scheduler: from a group's stages to a tree of statements. Private to src/loop.
  *
+ * window.c   padding of small windows as stages of its own
+ * divide.c   divisions by what is computed once for many elements
  * expand.c   which stages are kept; every other one is inlined
  * attach.c   where kept stages are computed, and over which variables
  * linear.c   loads at multi-dimensional indices → offsets; conditions that guard loads
@@ -30,7 +32,14 @@ enum {
 typedef struct opf_axes { int count, at[OPF_MOST_AXES]; } opf_axes;
 
 /* A loop with bounds. */
-typedef struct opf_range { int variable; const opf_expr *from, *to; } opf_range;
+typedef struct opf_range {
+    int variable;
+    const opf_expr *from, *to;
+    int64_t step;              /* 0: 1 */
+    int start;                 /* with a step: the variable that holds `at`, the start of the iteration's own elements */
+    const opf_expr *at;
+    bool independent;
+} opf_range;
 typedef struct opf_ranges { int count; opf_range at[OPF_MOST_AXES]; } opf_ranges;
 
 /* buffer[offset] = value */
@@ -68,6 +77,10 @@ typedef struct opf_scheduler {
     const opf_group *group;
     opf_nest *nest;
     int n_inputs, n_stages;
+    const opf_stage **stages;  /* the group's, with what the schedule adds; loads name them by n_inputs + position */
+    int *padding;              /* by stage: the one that pads its operand; -1: none */
+    int *result_stage;         /* by result */
+    bool *reduced;             /* by stage: a reduction that is not written out */
     bool *kept, *never_kept;
     bool *stored;              /* by result: some root computes it */
     const opf_expr **bodies, **seconds; /* by stage: with inlined stages substituted, over the stage's variables */
@@ -103,6 +116,10 @@ opf_dim opf_extent_product(opf_scheduler *s, const opf_axes *axes, int from, int
 /* Extent at least 1 whenever the root's domain is not empty? Notes that this was relied on. */
 bool opf_surely_positive(opf_scheduler *s, opf_dim extent);
 
+/* ---- window.c ---- */
+/* The group's stages into s->stages, with padded operands of windows put in front of them. */
+void opf_take_stages(opf_scheduler *s);
+
 /* ---- expand.c ---- */
 void opf_expand(opf_scheduler *s);
 const opf_expr *opf_rebuild(opf_pool *pool, const opf_expr *e, const opf_expr *const *args);
@@ -127,6 +144,8 @@ typedef struct opf_break { const opf_expr *condition; int variable; const opf_ex
 bool opf_break_solve(opf_scheduler *s, const opf_expr *condition, int variable, opf_break *out);
 /* The first condition in `slots` that changes along `axes`, at a place that depends on no variable of `inner`. */
 bool opf_break_find(opf_scheduler *s, const opf_slots *slots, int variable, const opf_axes *inner, opf_break *out);
+/* e with one of its parts replaced. */
+const opf_expr *opf_replace(opf_scheduler *s, const opf_expr *e, const opf_expr *part, const opf_expr *by);
 const opf_expr *opf_decide(opf_scheduler *s, const opf_expr *e, const opf_expr *condition, bool holds);
 /* Conditions without which a reduction's term is neutral: padding contributes nothing to a sum of products, whatever the
  * other factor is. */

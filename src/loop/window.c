@@ -1,0 +1,207 @@
+/* Small windows over padded operands: the padding becomes a stage of its own, select(inside, x[…], 0) over the positions
+ * u = stride * output + dilation * tap, kept in the part's scratch. Then the window's taps are plain loads at every point:
+ * no borders to cut off, and each element of the operand is copied once but read by many taps. */
+#include "loop/divide.h"
+#include "loop/scheduler.h"
+
+enum {
+    MOST_TAPS = 25,
+    FEWEST_TAPS = 4,
+    MOST_POSITIONS = 16384,  /* of a padded plane: 64 KiB of float32 */
+    PLACEHOLDER = 1 << 28    /* tensor numbers of padded stages before all stages are numbered anew */
+};
+
+/* One axis of positions: u = stride * plain + dilation * tap. */
+typedef struct position { int plain, tap; int64_t stride, dilation; } position;
+
+typedef struct window {
+    opf_scheduler *s;
+    const opf_stage *stage;
+    const opf_expr *guarded;      /* the select around the operand */
+    int n_positions;
+    position positions[OPF_MAX_RANK];
+    const opf_expr *body;         /* `guarded` over plain variables and, behind all others, the positions */
+} window;
+
+static int all_variables(const opf_stage *stage) { return stage->n_axes + stage->n_reduce; }
+
+static bool constant_coefficient(opf_scheduler *s, const opf_expr *e, int variable, int64_t *value) {
+    const opf_expr *coefficient, *rest;
+    return opf_expr_affine(s->pool, e, variable, &coefficient, &rest) && opf_is_int(coefficient, value);
+}
+
+/* The one plain variable that stands beside the tap in an index. */
+static bool read_position(const window *w, const opf_expr *index, int tap, position *out) {
+    *out = (position){-1, tap, 0, 0};
+    if (!constant_coefficient(w->s, index, tap, &out->dilation) || out->dilation < 1) return false;
+    for (int v = 0; v < w->stage->n_axes; v++) {
+        int64_t stride;
+        if (!opf_expr_has_var(index, v)) continue;
+        if (out->plain >= 0 || !constant_coefficient(w->s, index, v, &stride) || stride < 1) return false;
+        out->plain = v;
+        out->stride = stride;
+    }
+    return out->plain >= 0;
+}
+
+typedef struct index_search { const window *w; int tap; position *out; bool found; } index_search;
+
+static bool find_index(const opf_expr *e, void *data) {
+    index_search *f = data;
+    for (int i = 0; e->kind == OPF_EXPR_LOAD && i < e->n_args && !f->found; i++)
+        f->found = !opf_expr_has_load(e->args[i]) && opf_expr_has_var(e->args[i], f->tap) && read_position(f->w, e->args[i], f->tap, f->out);
+    return !f->found;
+}
+
+/* Replaces the tap (or the output) by the position; false where something else depends on the two. */
+static bool substitute_position(window *w, const position *p) {
+    opf_pool *pool = w->s->pool;
+    const opf_expr *u = opf_var(pool, all_variables(w->stage) + w->n_positions);
+    bool by_tap = p->dilation == 1;
+    if (!by_tap && p->stride != 1) return false;
+    int replaced = by_tap ? p->tap : p->plain, other = by_tap ? p->plain : p->tap;
+    const opf_expr *value = opf_sub(pool, u, opf_mul(pool, opf_var(pool, other), opf_int(pool, by_tap ? p->stride : p->dilation)));
+    const opf_expr *body = opf_substitute(w->s, w->body, replaced, value);
+    if (opf_expr_has_var(body, p->plain) || opf_expr_has_var(body, p->tap)) return false;
+    w->body = body;
+    w->positions[w->n_positions++] = *p;
+    return true;
+}
+
+static bool read_window(window *w) {
+    const opf_stage *stage = w->stage;
+    for (int r = stage->n_axes; r < all_variables(stage); r++) {
+        if (!opf_expr_has_var(w->guarded, r)) continue;
+        position p;
+        index_search f = {w, r, &p, false};
+        opf_expr_visit(w->s->pool, w->guarded, find_index, &f);
+        if (!f.found || !substitute_position(w, &p)) return false;
+    }
+    return w->n_positions > 0;
+}
+
+static const position *position_of(const window *w, int plain, int *number) {
+    for (*number = 0; *number < w->n_positions; ++*number)
+        if (w->positions[*number].plain == plain) return &w->positions[*number];
+    return NULL;
+}
+
+static opf_dim position_extent(const window *w, const position *p) {
+    opf_pool *pool = w->s->pool;
+    opf_dim last = opf_sub(pool, w->stage->extents[p->plain], opf_int(pool, 1)), taps = opf_sub(pool, w->stage->extents[p->tap], opf_int(pool, 1));
+    opf_dim extent = opf_add(pool, opf_mul(pool, last, opf_int(pool, p->stride)), opf_mul(pool, taps, opf_int(pool, p->dilation)));
+    return opf_add(pool, extent, opf_int(pool, 1));
+}
+
+/* The stage of the padded operand, and the load of it that takes the place of `guarded`. */
+static opf_stage *padded_stage(const window *w, int number, const opf_expr **load) {
+    opf_scheduler *s = w->s;
+    opf_pool *pool = s->pool;
+    const opf_stage *stage = w->stage;
+    opf_stage *padded = OPF_NEW(s->arena, opf_stage);
+    const opf_expr *bind[OPF_MOST_AXES] = {NULL}, *indices[OPF_MAX_RANK];
+    *padded = (opf_stage){.name = opf_arena_printf(s->arena, "%s, padded", stage->name ? stage->name : "window"), .dtype = (opf_dtype)w->guarded->dtype,
+                          .accumulator = (opf_dtype)w->guarded->dtype, .origin = stage->origin};
+    padded->extents = OPF_ARRAY(s->arena, opf_dim, OPF_MAX_RANK);
+    padded->axis_names = OPF_ARRAY(s->arena, const char *, OPF_MAX_RANK);
+    for (int v = 0; v < stage->n_axes; v++) {
+        int k, axis = padded->n_axes;
+        const position *p = position_of(w, v, &k);
+        if (!p && !opf_expr_has_var(w->body, v)) continue;
+        padded->extents[axis] = p ? position_extent(w, p) : stage->extents[v];
+        padded->axis_names[axis] = stage->axis_names ? stage->axis_names[v] : NULL;
+        bind[p ? all_variables(stage) + k : v] = opf_var(pool, axis);
+        indices[axis] = opf_var(pool, v);
+        if (p) indices[axis] = opf_add(pool, opf_mul(pool, indices[axis], opf_int(pool, p->stride)), opf_mul(pool, opf_var(pool, p->tap), opf_int(pool, p->dilation)));
+        padded->n_axes++;
+    }
+    padded->body = opf_expr_bind(pool, w->body, all_variables(stage) + w->n_positions, bind);
+    *load = opf_load(pool, padded->dtype, PLACEHOLDER + number, padded->n_axes, indices);
+    return padded;
+}
+
+/* ---- which stages ---- */
+
+typedef struct guard_search { const opf_expr *found; } guard_search;
+
+static bool find_guarded(const opf_expr *e, void *data) {
+    guard_search *f = data;
+    bool guarded = e->kind == OPF_EXPR_SELECT && !opf_expr_has_load(e->args[0]) && opf_expr_has_load(e->args[1]) && e->args[2]->n_args == 0 &&
+                   e->args[2]->kind != OPF_EXPR_LOAD;
+    if (guarded) f->found = e; /* operands come first: the last is the outermost */
+    return true;
+}
+
+static bool few_taps(const opf_stage *stage) {
+    int64_t points = 1, extent;
+    for (int i = stage->n_axes; i < all_variables(stage); i++) {
+        if (!opf_is_int(stage->extents[i], &extent) || extent < 1 || extent > MOST_TAPS) return false;
+        points *= extent;
+        if (points > MOST_TAPS) return false;
+    }
+    return points >= FEWEST_TAPS;
+}
+
+static bool small_enough(const window *w) {
+    double positions = 1;
+    for (int k = 0; k < w->n_positions; k++) positions *= (double)opf_dim_nominal(position_extent(w, &w->positions[k]));
+    return positions <= MOST_POSITIONS;
+}
+
+static bool find_window(opf_scheduler *s, const opf_stage *stage, window *out) {
+    if (stage->combiner == OPF_COMBINE_NONE || stage->combiner > OPF_COMBINE_OR || !few_taps(stage)) return false;
+    guard_search search = {NULL};
+    opf_expr_visit(s->pool, stage->body, find_guarded, &search);
+    if (!search.found) return false;
+    *out = (window){.s = s, .stage = stage, .guarded = search.found, .body = search.found};
+    if (all_variables(stage) + OPF_MAX_RANK > OPF_MOST_AXES || !read_window(out) || !small_enough(out)) return false;
+    opf_conditions left = {0}; /* all that the window's borders ask for must stand in that one select */
+    const opf_expr *rest = opf_replace(s, stage->body, search.found, opf_number(s->pool, (opf_dtype)search.found->dtype, 1));
+    opf_find_conditions(s, rest, stage->combiner, &left);
+    return left.list.count == 0;
+}
+
+/* ---- the list anew ---- */
+
+typedef struct numbering { int n_inputs; const int *stages, *padded; } numbering;
+
+static const opf_expr *numbered(opf_pool *pool, const opf_expr *leaf, void *data) {
+    const numbering *n = data;
+    if (leaf->kind != OPF_EXPR_LOAD || leaf->index < n->n_inputs) return NULL;
+    int tensor = n->n_inputs + (leaf->index >= PLACEHOLDER ? n->padded[leaf->index - PLACEHOLDER] : n->stages[leaf->index - n->n_inputs]);
+    return opf_load(pool, (opf_dtype)leaf->dtype, tensor, leaf->n_args, leaf->args);
+}
+
+static void add_stage(opf_scheduler *s, opf_stage *stage, const numbering *n) {
+    stage->body = opf_expr_map(s->pool, stage->body, numbered, (void *)(uintptr_t)n);
+    if (stage->second) stage->second = opf_expr_map(s->pool, stage->second, numbered, (void *)(uintptr_t)n);
+    s->stages[s->n_stages++] = stage;
+}
+
+void opf_take_stages(opf_scheduler *s) {
+    const opf_group *group = s->group;
+    int count = (int)group->stages.list.count;
+    int *stages = OPF_ARRAY(s->arena, int, count + 1), *padded = OPF_ARRAY(s->arena, int, count + 1);
+    s->stages = OPF_ARRAY(s->arena, const opf_stage *, 2 * count + 1);
+    s->padding = OPF_ARRAY(s->arena, int, 2 * count + 1);
+    numbering n = {s->n_inputs, stages, padded};
+    for (int i = 0; i < count; i++) {
+        opf_stage *stage = opf_arena_copy(s->arena, group->stages.list.data[i], sizeof *stage);
+        window w;
+        int padding = -1;
+        stage->body = opf_divisions_out(s->pool, group, stage, stage->body);
+        if (find_window(s, stage, &w)) {
+            const opf_expr *load;
+            padding = padded[i] = s->n_stages;
+            opf_stage *operand = padded_stage(&w, i, &load);
+            stage->body = opf_replace(s, stage->body, w.guarded, load);
+            s->padding[s->n_stages] = -1;
+            add_stage(s, operand, &n);
+        }
+        stages[i] = s->n_stages;
+        s->padding[s->n_stages] = padding;
+        add_stage(s, stage, &n);
+    }
+    s->result_stage = OPF_ARRAY(s->arena, int, group->results.count + 1);
+    for (size_t k = 0; k < group->results.count; k++) s->result_stage[k] = stages[group->results.data[k].stage];
+}
