@@ -1,6 +1,8 @@
 /* Divisions by what varies along fewer axes than the dividend. */
 #include "loop/divide.h"
 
+#include "loop/scheduler.h"
+
 static bool fewer_axes(const opf_expr *divisor, const opf_expr *dividend) {
     uint64_t few = opf_expr_vars(divisor), many = opf_expr_vars(dividend);
     return (few & ~many) == 0 && few != many;
