@@ -1,4 +1,5 @@
 /* Which group is a contraction: its one reduction sums products of two operands whose axes separate. */
+#include "loop/divide.h"
 #include "loop/tile_internal.h"
 
 enum { MOST_NODES = 400 }; /* of an operand with all that is computed inside it */
@@ -253,7 +254,7 @@ static bool add_stage(opf_tiler *tiler, int s) {
     if (!same_domain(tiler->anchor, stage)) return opf_tiler_refuse(tiler, "what follows the sum has another domain");
     opf_expr_visit(tiler->pool, stage->body, visit_identity, &id);
     if (!id.holds) return opf_tiler_refuse(tiler, "what follows the sum reads it at other points");
-    const opf_expr *body = opf_tiler_inline(tiler, stage->body);
+    const opf_expr *body = opf_tiler_inline(tiler, opf_divisions_out(tiler->pool, tiler->nest->group, stage, stage->body));
     if (!body) return opf_tiler_refuse(tiler, "what follows the sum holds another reduction");
     opf_tile *tile = tiler->tile;
     opf_dim *extents = OPF_ARRAY(tiler->arena, opf_dim, tile->n_axes);
