@@ -179,6 +179,24 @@ static int lower_select(opf_lowering *l, const opf_expr *e, int mask) {
 
 /* ---- expressions ---- */
 
+/* Where a hair's breadth decides a whole step: rounding to an integer or to an 8-bit type. There the operand counts as it is
+ * in its own type, since a tie in float32 may be none in double. */
+static bool steps(const opf_expr *e) {
+    opf_dtype to = (opf_dtype)e->dtype, from = (opf_dtype)e->args[0]->dtype;
+    if (!opf_dtype_is_float(from) || from == OPF_FLOAT64) return false;
+    if (e->kind == OPF_EXPR_CAST) return opf_dtype_is_integer(to) || (opf_dtype_is_float(to) && opf_dtype_bits(to) <= 8);
+    return e->kind == OPF_EXPR_UNARY && (e->op == OPF_OP_ROUND || e->op == OPF_OP_FLOOR || e->op == OPF_OP_CEIL || e->op == OPF_OP_TRUNC);
+}
+
+static int lower_rounded(opf_lowering *l, const opf_expr *e, int mask) {
+    int value = lower(l, e, mask);
+    if (e->kind != OPF_EXPR_BINARY && e->kind != OPF_EXPR_UNARY) return value;
+    opf_instruction instruction = instruction_of(OPF_LANES_CAST);
+    instruction.dtype = instruction.from = e->dtype;
+    instruction.a = value;
+    return emit(l, instruction, true);
+}
+
 static int lower_new(opf_lowering *l, const opf_expr *e, int mask) {
     opf_instruction instruction = instruction_of(e->kind == OPF_EXPR_UNARY ? OPF_LANES_UNARY : OPF_LANES_BINARY);
     switch (e->kind) {
@@ -198,7 +216,7 @@ static int lower_new(opf_lowering *l, const opf_expr *e, int mask) {
         instruction.dtype = e->args[0]->dtype;
         if (e->n_args > 1) instruction.b = lower(l, e->args[1], mask);
     }
-    instruction.a = lower(l, e->args[0], mask);
+    instruction.a = steps(e) ? lower_rounded(l, e->args[0], mask) : lower(l, e->args[0], mask);
     return emit(l, instruction, is_real(e));
 }
 

@@ -146,10 +146,11 @@ static const opf_expr *add_scaled(opf_pool *pool, const opf_expr *a, const opf_e
     return e;
 }
 
-/* A product of sums of data is left as written: expanding it would repeat work at run time. */
-static bool expands(const opf_poly *a, const opf_poly *b, bool data) {
-    bool sums = a->count + (a->constant != 0) > 1 && b->count + (b->constant != 0) > 1;
-    return !(sums && data);
+/* A product of two factors that both hold data is left as written where one is a sum: expanding it would repeat work at run
+ * time and hide the product of two operands. A size times a position that data decide is expanded: it is an index. */
+static bool expands(const opf_expr *a, const opf_expr *b, const opf_poly *of_a, const opf_poly *of_b) {
+    bool sums = of_a->count + (of_a->constant != 0) > 1 || of_b->count + (of_b->constant != 0) > 1;
+    return !(sums && opf_expr_is_data(a) && opf_expr_is_data(b));
 }
 
 static const opf_expr *multiply_integers(opf_pool *pool, const opf_expr *a, const opf_expr *b) {
@@ -159,7 +160,7 @@ static const opf_expr *multiply_integers(opf_pool *pool, const opf_expr *a, cons
     const opf_expr *e = NULL;
     opf_poly_from(&of_a, a);
     opf_poly_from(&of_b, b);
-    if (expands(&of_a, &of_b, opf_expr_is_data(a) || opf_expr_is_data(b)) && opf_poly_multiply(pool, &product, &of_a, &of_b)) {
+    if (expands(a, b, &of_a, &of_b) && opf_poly_multiply(pool, &product, &of_a, &of_b)) {
         e = opf_poly_build(pool, &product);
         opf_poly_free(&product);
     }
