@@ -327,26 +327,22 @@ bool opf_emit_is_word(const char *name) {
         "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static",
         "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "args", "part", "parts", "asm",
         "linux", "unix", "main", "NULL", "bool", "true", "false", "errno", "stdin", "stdout", "stderr", "EOF", "I",
-        /* of a program's main */
-        "symbols", "dims", "output", "at", "total", "most", "threads", "frame", "base", "scratch", "stride", "p", "d", "to",
-        "solve", "output_dims", "slots", "scratch_bytes", "workspace_bytes", "prepare", "run",
     };
     for (size_t i = 0; i < OPF_COUNT(words); i++)
         if (strcmp(words[i], name) == 0) return true;
     return false;
 }
 
-/* Symbols keep their names unless C or generated code has taken them: lower-case names that generated code might use
- * (loops i_…, buffers p0, helpers opf_…, temporaries t0), keywords, macros. These, and names that end in '_', get a '_'
- * behind, so that different symbols stay different. */
+/* Locals and functions of generated code hold no capital and end in no '_'. A symbol keeps its name where it holds a capital
+ * and is no macro; every other, and those that end in '_' themselves, get a '_' behind: so no symbol can hide a local,
+ * whatever the emitters call theirs, and different symbols stay different. */
 void opf_emit_symbol(const opf_symbol *symbol, opf_text *out) {
     const char *name = symbol->name;
     size_t length = strlen(name);
+    bool small = strpbrk(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == NULL;
     bool reserved = name[0] == '_' || strncmp(name, "i_", 2) == 0 || strncasecmp(name, "opf_", 4) == 0;
-    bool numbered = length > 1 && strspn(name + 1, "0123456789") == length - 1 && strchr("bcipstvw", name[0]);
-    bool fixed_width = length > 2 && strcmp(name + length - 2, "_t") == 0;
     bool limit = length > 4 && (strcmp(name + length - 4, "_MAX") == 0 || strcmp(name + length - 4, "_MIN") == 0);
     if (name[0] == '_') opf_text_add(out, "s");
     opf_text_add(out, name);
-    if (reserved || numbered || fixed_width || limit || opf_emit_is_word(name) || name[length - 1] == '_') opf_text_add(out, "_");
+    if (small || reserved || limit || opf_emit_is_word(name) || name[length - 1] == '_') opf_text_add(out, "_");
 }
