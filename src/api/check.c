@@ -100,9 +100,13 @@ static void print_ports(const checking *c, opf_text *out) {
 static void print_sizes(const checking *c, opf_text *out) {
     opf_symbol_source *sources = NULL;
     size_t n = opf_module_symbol_sources(c->module, &sources);
-    for (size_t i = 0; i < n; i++)
-        opf_text_printf(out, "size    %s  is axis %d of input '%s'; costs assume %lld\n", sources[i].symbol->name, sources[i].axis,
-                        c->module->graph->inputs.data[sources[i].input]->name, (long long)sources[i].symbol->nominal);
+    for (size_t i = 0; i < n; i++) {
+        const opf_symbol *symbol = sources[i].symbol;
+        opf_text_printf(out, "size    %s  ", symbol->name);
+        if (sources[i].input < 0) opf_text_printf(out, "is found by '%s' as it runs", c->module->counts.data[sources[i].axis].node->name);
+        else opf_text_printf(out, "is axis %d of input '%s'", sources[i].axis, c->module->graph->inputs.data[sources[i].input]->name);
+        opf_text_printf(out, "; costs assume %lld\n", (long long)symbol->nominal);
+    }
     for (size_t i = 0; i < c->module->guards.count; i++)
         opf_text_printf(out, "guard   %s  %s\n", guard_text(c, &c->module->guards.data[i]), c->module->guards.data[i].why ? c->module->guards.data[i].why : "");
 }
@@ -182,10 +186,14 @@ static json_t *symbols_json(const checking *c) {
     json_t *list = json_array();
     opf_symbol_source *sources = NULL;
     size_t n = c->typed ? opf_module_symbol_sources(c->module, &sources) : 0;
-    for (size_t i = 0; i < n; i++)
-        json_array_append_new(list, json_pack("{s:s, s:o, s:i, s:I}", "name", sources[i].symbol->name, "input",
-                                              string_or_null(c->module->graph->inputs.data[sources[i].input]->name), "axis", sources[i].axis, "nominal",
-                                              (json_int_t)sources[i].symbol->nominal));
+    for (size_t i = 0; i < n; i++) {
+        const opf_symbol_source *source = &sources[i];
+        json_t *entry = json_pack("{s:s, s:I}", "name", source->symbol->name, "nominal", (json_int_t)source->symbol->nominal);
+        if (source->input < 0) json_object_set_new(entry, "node", string_or_null(c->module->counts.data[source->axis].node->name));
+        else json_object_set_new(entry, "input", string_or_null(c->module->graph->inputs.data[source->input]->name));
+        if (source->input >= 0) json_object_set_new(entry, "axis", json_integer(source->axis));
+        json_array_append_new(list, entry);
+    }
     return list;
 }
 

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eval/library.h"
 #include "eval/stage.h"
+#include "ops/counts.h"
 
 /* What is held of one value. */
 typedef struct opf_eval_slot {
@@ -56,7 +58,8 @@ static void solve_symbols(opf_eval *eval) {
     int symbols = opf_pool_symbols(eval->module->pool);
     eval->symbols = OPF_ARRAY(eval->arena, int64_t, symbols + 1);
     for (int i = 0; i < symbols; i++) eval->symbols[i] = opf_pool_symbol(eval->module->pool, i)->nominal;
-    for (size_t i = 0; i < count; i++) eval->symbols[sources[i].symbol->index] = eval->inputs[sources[i].input]->dims[sources[i].axis];
+    for (size_t i = 0; i < count; i++)
+        if (sources[i].input >= 0) eval->symbols[sources[i].symbol->index] = eval->inputs[sources[i].input]->dims[sources[i].axis];
 }
 
 /* Dims of inputs that repeat a symbol, or are expressions, must agree with what the symbols came to. */
@@ -78,10 +81,12 @@ static opf_status check_dims(const opf_eval *eval) {
     return status;
 }
 
-static opf_status check_guards(const opf_eval *eval) {
+/* `counted`: those that speak of sizes which nodes find, when all nodes have run; else the others, before. */
+static opf_status check_guards(const opf_eval *eval, bool counted) {
     opf_status status = OPF_OK;
     for (size_t i = 0; i < eval->module->guards.count; i++) {
         const opf_guard *guard = &eval->module->guards.data[i];
+        if (counted != (opf_dim_is_counted(eval->module, guard->left) || opf_dim_is_counted(eval->module, guard->right))) continue;
         int64_t left = 0, right = 0;
         bool known = opf_dim_eval(guard->left, eval->symbols, &left) && opf_dim_eval(guard->right, eval->symbols, &right);
         if (known && (guard->kind == OPF_GUARD_EQ ? left == right : left >= right)) continue;
@@ -133,14 +138,16 @@ static opf_status check_types(const opf_node *node) {
     return OPF_OK;
 }
 
-/* Stages of a node on the given tensors. */
-static opf_status run_node(opf_node *node, opf_eval_stages *job, opf_tensor **out) {
+/* What a node means, on the given tensors. */
+static opf_status run_node(opf_node *node, opf_eval_stages *job, int64_t *symbols, opf_tensor **out) {
     opf_call *call;
     opf_status status = check_types(node);
     if (status == OPF_OK) status = opf_op_stages(&call, node);
     if (status != OPF_OK) return status;
     job->node = node;
     job->n_results = node->n_outputs;
+    job->symbols = symbols;
+    if (call->library) return opf_eval_run_library(job, call->library, symbols, out);
     return opf_eval_run_stages(job, &call->stages, call->results, out);
 }
 
@@ -154,8 +161,8 @@ static opf_status evaluate_node(opf_eval *eval, opf_node *node) {
         opf_node_error(node, "internal", "'%s' was not computed", node->inputs[k]->name);
         return OPF_ERROR_INTERNAL;
     }
-    opf_eval_stages job = {.arena = eval->arena, .allocate = allocate, .inputs = inputs, .symbols = eval->symbols};
-    opf_status status = run_node(node, &job, outputs);
+    opf_eval_stages job = {.arena = eval->arena, .allocate = allocate, .inputs = inputs};
+    opf_status status = run_node(node, &job, eval->symbols, outputs);
     if (status != OPF_OK) return status;
     for (int k = 0; k < node->n_outputs; k++) {
         const opf_value *value = node->outputs[k];
@@ -187,7 +194,7 @@ opf_status opf_eval_new(opf_eval **out, opf_graph *graph, const opf_tensor *cons
     if (status == OPF_OK) {
         solve_symbols(eval);
         status = check_dims(eval);
-        opf_status guards = check_guards(eval);
+        opf_status guards = check_guards(eval, false);
         if (status == OPF_OK) status = guards;
     }
     if (status == OPF_OK) *out = eval;
@@ -200,7 +207,7 @@ opf_status opf_eval_run(opf_eval *eval) {
         opf_status status = evaluate_node(eval, eval->graph->nodes.data[i]);
         if (status != OPF_OK) return status;
     }
-    return OPF_OK;
+    return check_guards(eval, true);
 }
 
 const opf_tensor *opf_eval_value(const opf_eval *eval, const opf_value *value) { return tensor_of(eval, value); }
@@ -221,6 +228,6 @@ opf_status opf_eval_node(opf_node *node, const opf_tensor *const *inputs, opf_te
     int symbols = opf_pool_symbols(pool);
     int64_t *values = OPF_ARRAY(arena, int64_t, symbols + 1);
     for (int i = 0; i < symbols; i++) values[i] = opf_pool_symbol(pool, i)->nominal;
-    opf_eval_stages job = {.arena = arena, .allocate = allocate_in_arena, .data = arena, .inputs = inputs, .symbols = values};
-    return run_node(node, &job, out);
+    opf_eval_stages job = {.arena = arena, .allocate = allocate_in_arena, .data = arena, .inputs = inputs};
+    return run_node(node, &job, values, out);
 }

@@ -146,9 +146,18 @@ struct opf_module {
     opf_graph *graph;
     int n_values;
     OPF_VEC(opf_guard) guards;
+    OPF_VEC(struct opf_count) counts; /* sizes that the program finds as it runs */
     struct opf_facts *facts; /* equalities of dims that the guards assure; src/ops/facts.h */
     OPF_VEC(struct opf_removed) removed; /* nodes that a pass took out, for `explain` */
 };
+
+/* A dim symbol whose value a step finds: output sizes that depend on data. */
+typedef struct opf_count {
+    const opf_symbol *symbol;
+    const opf_node *node; /* that finds it */
+    int number;           /* among the node's counts */
+    opf_dim most;         /* upper bound; may depend on earlier counts */
+} opf_count;
 
 typedef struct opf_removed { const char *node, *why, *into; } opf_removed;
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ops/build.h"
+#include "ops/library.h"
 #include "ops/scalar.h"
 
 opf_status opf_call_error(opf_call *call, const char *code, const char *format, ...) {
@@ -72,8 +73,20 @@ static opf_status check_inputs(opf_call *call) {
     return OPF_OK;
 }
 
+static opf_status check_library(opf_call *call) {
+    const opf_library_call *library = call->library;
+    const opf_node *node = call->node;
+    for (int k = 0; k < node->n_outputs; k++) {
+        if (!opf_call_wants(call, k)) continue;
+        if (k >= library->n_outputs || library->outputs[k].dtype == OPF_NO_DTYPE)
+            return opf_call_error(call, "unsupported", "output %d '%s' of %s is not supported", k, node->outputs[k]->name, node->op);
+    }
+    return OPF_OK;
+}
+
 static opf_status check_results(opf_call *call) {
     const opf_node *node = call->node;
+    if (call->library) return check_library(call);
     for (int k = 0; k < node->n_outputs; k++) {
         if (opf_call_wants(call, k) && call->results[k] < 0)
             return opf_call_error(call, "unsupported", "output %d '%s' of %s is not supported", k, node->outputs[k]->name, node->op);

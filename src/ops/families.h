@@ -26,6 +26,8 @@
     X(generate)                                                                                                        \
     X(resize)                                                                                                          \
     X(einsum)                                                                                                          \
+    X(select)                                                                                                          \
+    X(scatter)                                                                                                          \
     X(scan)                                                                                                            \
     X(qlinear)                                                                                                         \
     X(loss)

@@ -17,6 +17,7 @@ const char *opf_kind_name(opf_kind kind); /* "elemwise", "out_elemwise_fusable",
 
 enum {
     OPF_OP_VIEW = 1,      /* the result holds the first input's elements in the same order: a view of its bytes */
+    OPF_OP_LIBRARY = 4,   /* a library kernel (ops/library.h), for documents */
     OPF_OP_STATEFUL = 2   /* never duplicated, folded or removed (random operators) */
 };
 
@@ -28,6 +29,7 @@ typedef struct opf_call {
     opf_arena *arena;
     const struct opf_op *op;
     opf_stages stages;       /* inputs = the node's inputs in order (absent ones NULL), then what build adds */
+    struct opf_library_call *library; /* not NULL: the node is a library kernel (ops/library.h) and has no stages */
     int *results;            /* per node output: index into stages.list, -1 where the output is left out */
     bool failed;             /* an error was reported */
     opf_diag *diag;          /* the last error that was reported, for its hint */
@@ -73,7 +75,8 @@ opf_status opf_graph_type(opf_module *module, const opf_pin *pins, size_t n_pins
 /* Types the outputs of one node that a pass made; its inputs are typed. */
 opf_status opf_node_type(opf_node *node);
 
-/* How a program finds a symbol's value: input `input` (position among graph inputs), axis `axis`. */
+/* How a program finds a symbol's value: input `input` (position among graph inputs), axis `axis`; or, where input is -1, a
+ * step counts it. */
 typedef struct opf_symbol_source { const opf_symbol *symbol; int input, axis; } opf_symbol_source;
 /* In module order; every symbol used by any dim has one. (arena) */
 size_t opf_module_symbol_sources(opf_module *module, opf_symbol_source **out);

@@ -3,6 +3,7 @@
 #include "ops/build.h"
 #include "ops/content.h"
 #include "ops/facts.h"
+#include "ops/library.h"
 #include "ops/symbols.h"
 
 enum { MOST_ROUNDS = 64 }; /* each one makes at least two different sizes one */
@@ -20,7 +21,22 @@ static void forget_types(opf_graph *graph) {
     }
 }
 
+static void type_library_outputs(opf_call *call) {
+    for (int k = 0; k < call->node->n_outputs && k < call->library->n_outputs; k++) {
+        opf_value *value = call->node->outputs[k];
+        const opf_library_output *output = &call->library->outputs[k];
+        if (!value || output->dtype == OPF_NO_DTYPE) continue;
+        value->dtype = output->dtype;
+        value->rank = output->rank;
+        value->dims = opf_arena_copy(call->arena, output->dims, sizeof output->dims);
+    }
+}
+
 static void type_outputs(opf_call *call) {
+    if (call->library) {
+        type_library_outputs(call);
+        return;
+    }
     for (int k = 0; k < call->node->n_outputs; k++) {
         opf_value *value = call->node->outputs[k];
         if (!value || call->results[k] < 0) continue;
@@ -106,6 +122,10 @@ size_t opf_module_symbol_sources(opf_module *module, opf_symbol_source **out) {
             if (dim->kind != OPF_EXPR_SYMBOL || by_index[dim->symbol->index].symbol) continue;
             by_index[dim->symbol->index] = (opf_symbol_source){dim->symbol, (int)k, axis};
         }
+    }
+    for (size_t k = 0; k < module->counts.count; k++) {
+        const opf_symbol *symbol = module->counts.data[k].symbol;
+        by_index[symbol->index] = (opf_symbol_source){symbol, -1, (int)k};
     }
     size_t found = 0;
     for (int k = 0; k < count; k++)

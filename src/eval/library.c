@@ -1,0 +1,96 @@
+/* One library kernel: operands described, results of the largest size they can have, cut to the sizes that it finds. */
+#include "eval/library.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "opf_lib.h"
+#include "ops/counts.h"
+
+typedef struct opf_running {
+    const opf_eval_stages *job;
+    const opf_library_call *library;
+    const opf_module *module;
+    opf_arena *arena; /* until the kernel is done */
+} opf_running;
+
+static opf_status report_size(const opf_running *r) {
+    opf_node_error(r->job->node, "shape", "evaluating %s: a size overflows, is negative or unknown", r->job->node->op);
+    return OPF_ERROR_INPUT;
+}
+
+static bool size_of(const opf_running *r, opf_dim dim, int64_t *size) { return opf_dim_eval(dim, r->job->symbols, size) && *size >= 0; }
+
+static opf_lib_tensor describe(const opf_tensor *tensor) {
+    if (!tensor) return (opf_lib_tensor){0};
+    return (opf_lib_tensor){(void *)(uintptr_t)tensor->data, (int)tensor->dtype, tensor->rank, tensor->dims};
+}
+
+static opf_lib_tensor *describe_inputs(const opf_running *r) {
+    const opf_library_call *library = r->library;
+    size_t n = (size_t)library->n_inputs + library->constants.count;
+    opf_lib_tensor *in = OPF_ARRAY(r->arena, opf_lib_tensor, n + 1);
+    for (int k = 0; k < library->n_inputs && k < r->job->node->n_inputs; k++) in[k] = describe(r->job->inputs[k]);
+    for (size_t k = 0; k < library->constants.count; k++) in[(size_t)library->n_inputs + k] = describe(library->constants.data[k]);
+    return in;
+}
+
+static opf_status result_dims(const opf_running *r, const opf_library_output *output, bool most, int64_t *dims) {
+    for (int axis = 0; axis < output->rank; axis++)
+        if (!size_of(r, most ? opf_dim_most(r->module, output->dims[axis]) : output->dims[axis], &dims[axis])) return report_size(r);
+    return OPF_OK;
+}
+
+/* A result with the dims that hold now, and room for the largest. */
+static opf_status make_result(const opf_running *r, const opf_library_output *output, opf_tensor **out) {
+    int64_t dims[OPF_MAX_RANK];
+    const char *why = NULL;
+    opf_status status = result_dims(r, output, true, dims);
+    if (status != OPF_OK) return status;
+    *out = opf_tensor_new(r->job->arena, output->dtype, output->rank, dims, NULL, &why);
+    if (!*out) {
+        opf_node_error(r->job->node, "shape", "the result is impossible: %s", why);
+        return OPF_ERROR_INPUT;
+    }
+    (*out)->data = r->job->allocate(r->job->data, (*out)->bytes + 1);
+    return OPF_OK;
+}
+
+static opf_status cut_result(const opf_running *r, const opf_library_output *output, opf_tensor *tensor) {
+    opf_status status = result_dims(r, output, false, tensor->dims);
+    if (status != OPF_OK) return status;
+    tensor->elements = 1;
+    for (int axis = 0; axis < tensor->rank; axis++) tensor->elements *= tensor->dims[axis];
+    tensor->bytes = tensor->dtype == OPF_STRING ? (size_t)tensor->elements * sizeof(char *) : opf_dtype_bytes(tensor->dtype, (size_t)tensor->elements);
+    return OPF_OK;
+}
+
+static opf_status run(const opf_running *r, int64_t *symbols, opf_tensor **out) {
+    const opf_library_call *library = r->library;
+    opf_lib_tensor results[OPF_LIBRARY_OUTPUTS] = {{0}};
+    int64_t counts[OPF_LIBRARY_COUNTS] = {0}, *ints = OPF_ARRAY(r->arena, int64_t, library->ints.count + 1), scratch;
+    opf_status status = OPF_OK;
+    for (int k = 0; k < library->n_outputs && status == OPF_OK; k++) {
+        if (library->outputs[k].dtype == OPF_NO_DTYPE) continue;
+        status = make_result(r, &library->outputs[k], &out[k]);
+        if (status == OPF_OK) results[k] = describe(out[k]);
+    }
+    for (size_t k = 0; k < library->ints.count && status == OPF_OK; k++)
+        if (!opf_dim_eval(library->ints.data[k], r->job->symbols, &ints[k])) status = report_size(r);
+    if (status == OPF_OK && !size_of(r, opf_dim_most(r->module, library->scratch_bytes), &scratch)) status = report_size(r);
+    if (status != OPF_OK) return status;
+    void *room = opf_arena_alloc(r->arena, (size_t)scratch + 64);
+    opf_lib_args args = {describe_inputs(r), results, ints, library->floats.data, (void *)(((uintptr_t)room + 63) / 64 * 64), counts};
+    library->kernel->run(&args);
+    for (int k = 0; k < library->n_counts; k++) symbols[library->counts[k]->index] = counts[k];
+    for (int k = 0; k < library->n_outputs && status == OPF_OK; k++)
+        if (results[k].dtype != OPF_NO_DTYPE) status = cut_result(r, &library->outputs[k], out[k]);
+    return status;
+}
+
+opf_status opf_eval_run_library(const opf_eval_stages *job, const opf_library_call *library, int64_t *symbols, opf_tensor **out) {
+    opf_running running = {job, library, job->node->graph->module, opf_arena_new()};
+    opf_status status = run(&running, symbols, out);
+    opf_arena_free(running.arena);
+    return status;
+}

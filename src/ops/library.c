@@ -1,0 +1,59 @@
+/* Calls of library kernels, and the table of the kernels. */
+#include "ops/library.h"
+#include "ops/counts.h"
+#include "ops/facts.h"
+
+#include <string.h>
+
+#include "opf_lib_det.h"
+#include "opf_lib_nms.h"
+#include "opf_lib_scatter.h"
+#include "opf_lib_select.h"
+#include "opf_lib_topk.h"
+#include "opf_lib_unique.h"
+
+#define KERNEL_FUNCTION(name, file, why)                                                                               \
+    static void run_##name(const opf_lib_args *args) { opf_lib_##name(args); }
+OPF_LIBRARY_KERNELS(KERNEL_FUNCTION)
+
+#define KERNEL_ROW(name, file, why) {#name, #file, why, run_##name},
+static const opf_library_kernel kernels[] = {OPF_LIBRARY_KERNELS(KERNEL_ROW)};
+
+size_t opf_library_count(void) { return OPF_COUNT(kernels); }
+const opf_library_kernel *opf_library_at(size_t index) { return index < OPF_COUNT(kernels) ? &kernels[index] : NULL; }
+
+static const opf_library_kernel *find(const char *name) {
+    for (size_t k = 0; k < OPF_COUNT(kernels); k++)
+        if (strcmp(kernels[k].name, name) == 0) return &kernels[k];
+    return NULL;
+}
+
+opf_library_call *opf_call_library(opf_call *call, const char *name, int n_inputs, int n_outputs) {
+    call->library = OPF_NEW(call->arena, opf_library_call);
+    call->library->kernel = find(name);
+    call->library->n_inputs = n_inputs;
+    call->library->n_outputs = n_outputs;
+    call->library->scratch_bytes = opf_int(call->pool, 0);
+    return call->library;
+}
+
+void opf_library_dim(opf_call *call, opf_dim value) { OPF_PUSH(call->arena, &call->library->ints, opf_dim_canonical(call->module, value)); }
+void opf_library_int(opf_call *call, int64_t value) { opf_library_dim(call, opf_int(call->pool, value)); }
+void opf_library_float(opf_call *call, double value) { OPF_PUSH(call->arena, &call->library->floats, value); }
+void opf_library_constant(opf_call *call, const opf_tensor *tensor) { OPF_PUSH(call->arena, &call->library->constants, tensor); }
+void opf_library_scratch(opf_call *call, opf_dim bytes) { call->library->scratch_bytes = opf_dim_canonical(call->module, bytes); }
+
+void opf_library_result(opf_call *call, int output, opf_dtype dtype, int rank, const opf_dim *dims) {
+    if (output >= call->node->n_outputs || !call->node->outputs[output]) return;
+    opf_library_output *result = &call->library->outputs[output];
+    result->dtype = dtype;
+    result->rank = rank;
+    for (int k = 0; k < rank; k++) result->dims[k] = opf_dim_canonical(call->module, dims[k]);
+}
+
+opf_dim opf_library_count_symbol(opf_call *call, const char *name, opf_dim most) {
+    opf_library_call *library = call->library;
+    const opf_symbol *symbol = opf_count_symbol(call->node, library->n_counts, name, opf_dim_canonical(call->module, most));
+    library->counts[library->n_counts++] = symbol;
+    return opf_sym(call->pool, symbol);
+}

@@ -1,0 +1,69 @@
+/* Operators as library kernels: for what stages cannot say. A build function that names a kernel appends no stages; the
+ * kernel reads the node's inputs in order (then constants that the build function adds) and fills its outputs.
+ *
+ * A result's size may depend on data. The build function then makes a *count*: a dim symbol whose value the kernel finds,
+ * with an upper bound. Buffers are allocated at the bound; whoever runs later reads the symbol like any other. */
+#ifndef OPF_OPS_LIBRARY_H
+#define OPF_OPS_LIBRARY_H
+
+#include "ops/build.h"
+
+struct opf_lib_args;
+
+/* The kernels: function opf_lib_<name> of the prelude's opf_lib_<file>.h, and why it is no list of stages. */
+#define OPF_LIBRARY_KERNELS(X)                                                                                         \
+    X(topk, topk, "selection orders the elements of a line by their values")                                           \
+    X(scatter_elements, scatter, "where an update goes is data; updates of one place follow each other")               \
+    X(scatter_nd, scatter, "where an update goes is data; updates of one place follow each other")                     \
+    X(unpool, scatter, "where an element goes is data")                                                                \
+    X(nonzero, select, "the size of the result is data")                                                               \
+    X(compress, select, "the size of the result is data")                                                              \
+    X(unique, unique, "sorts; the size of the result is data")                                                         \
+    X(nms, nms, "each choice depends on the earlier ones; the size of the result is data")                             \
+    X(det, det, "elimination chooses pivots by data")
+
+typedef struct opf_library_kernel {
+    const char *name;                       /* "topk" */
+    const char *file;                       /* stem of the prelude's header behind "opf_lib_" */
+    const char *why;
+    void (*run)(const struct opf_lib_args *args); /* the same code, compiled into opfuse */
+} opf_library_kernel;
+
+size_t opf_library_count(void);
+const opf_library_kernel *opf_library_at(size_t index);
+
+typedef struct opf_library_output {
+    opf_dtype dtype;                        /* OPF_NO_DTYPE: the kernel does not fill it */
+    int rank;
+    opf_dim dims[OPF_MAX_RANK];
+} opf_library_output;
+
+enum { OPF_LIBRARY_OUTPUTS = 8, OPF_LIBRARY_COUNTS = 4 };
+
+typedef struct opf_library_call {
+    const opf_library_kernel *kernel;
+    int n_inputs;                           /* operands that the kernel expects: the node's inputs, absent ones included */
+    OPF_VEC(const opf_tensor *) constants;  /* operands behind those */
+    int n_outputs;                          /* that it expects; those beyond the node's are absent */
+    opf_library_output outputs[OPF_LIBRARY_OUTPUTS];
+    OPF_VEC(opf_dim) ints;
+    OPF_VEC(double) floats;
+    opf_dim scratch_bytes;                  /* 0: none */
+    int n_counts;
+    const opf_symbol *counts[OPF_LIBRARY_COUNTS];
+} opf_library_call;
+
+/* Makes kernel `name`, with so many operands and results, the meaning of the call's node. */
+opf_library_call *opf_call_library(opf_call *call, const char *name, int n_inputs, int n_outputs);
+/* Parameters and constants, in the kernel's order. */
+void opf_library_int(opf_call *call, int64_t value);
+void opf_library_dim(opf_call *call, opf_dim value);
+void opf_library_float(opf_call *call, double value);
+void opf_library_constant(opf_call *call, const opf_tensor *tensor);
+void opf_library_scratch(opf_call *call, opf_dim bytes);
+/* The type of output `output`; ignored where the node leaves it out. */
+void opf_library_result(opf_call *call, int output, opf_dtype dtype, int rank, const opf_dim *dims);
+/* The next size that the kernel finds, at most `most`; `name` is wished for. The same symbol each time the node is built. */
+opf_dim opf_library_count_symbol(opf_call *call, const char *name, opf_dim most);
+
+#endif
