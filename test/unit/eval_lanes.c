@@ -124,6 +124,32 @@ static void convolution_with_borders(void **state) {
     check_convolution(f, 1, 6, 2, 1, 600, 1);
 }
 
+/* Whole rows of padding: one condition for all lanes, and a factor that is left out for a run of terms. */
+static void padding_of_rows_only(void **state) {
+    fixture *f = *state;
+    enum { CHANNELS = 9, ROWS = 5, COLUMNS = 70 };
+    const float *x = random_floats(f, CHANNELS * ROWS * COLUMNS), *k = random_floats(f, CHANNELS * 3);
+    int tx = add_tensor(f, OPF_FLOAT32, 3, DIMS(CHANNELS, ROWS, COLUMNS), x), tk = add_tensor(f, OPF_FLOAT32, 2, DIMS(CHANNELS, 3), k);
+    const opf_expr *row = opf_sub(f->pool, opf_add(f->pool, v(f, 0), v(f, 3)), num(f, 1)), *zero = opf_real(f->pool, OPF_FLOAT32, 0);
+    const opf_expr *within = op(f, OPF_OP_AND, op(f, OPF_OP_LE, num(f, 0), row), op(f, OPF_OP_LT, row, num(f, ROWS)));
+    const opf_expr *padded = opf_select(f->pool, within, opf_load(f->pool, OPF_FLOAT32, tx, 3, EXPRS(v(f, 2), row, v(f, 1))), zero);
+    const opf_expr *weight = opf_select(f->pool, within, opf_load(f->pool, OPF_FLOAT32, tk, 2, EXPRS(v(f, 2), v(f, 3))), zero);
+    for (int both = 0; both < 2; both++) {
+        const opf_expr *body = op(f, OPF_OP_MUL, padded, both ? weight : opf_load(f->pool, OPF_FLOAT32, tk, 2, EXPRS(v(f, 2), v(f, 3))));
+        opf_lanes_fault fault;
+        const double *y = run(f, reduce_stage(2, 2, OPF_COMBINE_SUM, body), DIMS(ROWS, COLUMNS, CHANNELS, 3), &fault);
+        for (int i = 0; i < ROWS * COLUMNS; i++) {
+            double sum = 0;
+            for (int c = 0; c < CHANNELS; c++)
+                for (int r = 0; r < 3; r++) {
+                    int at = i / COLUMNS + r - 1;
+                    if (at >= 0 && at < ROWS) sum += (double)x[(c * ROWS + at) * COLUMNS + i % COLUMNS] * k[c * 3 + r];
+                }
+            assert_true(fabs(y[i] - sum) < 1e-12);
+        }
+    }
+}
+
 /* What is masked out is 0, and 0 times infinity is NaN in the interpreter's fast ways too. */
 static void zeros_meet_infinity(void **state) {
     fixture *f = *state;
@@ -363,6 +389,7 @@ static void threads_share_the_work(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(convolution_with_borders, setup, teardown),
+        cmocka_unit_test_setup_teardown(padding_of_rows_only, setup, teardown),
         cmocka_unit_test_setup_teardown(zeros_meet_infinity, setup, teardown),
         cmocka_unit_test_setup_teardown(softmax_in_three_stages, setup, teardown),
         cmocka_unit_test_setup_teardown(maxima_spread_nan, setup, teardown),
