@@ -25,6 +25,7 @@
     X(gather)                                                                                                          \
     X(generate)                                                                                                        \
     X(resize)                                                                                                          \
+    X(attention)                                                                                                       \
     X(einsum)                                                                                                          \
     X(select)                                                                                                          \
     X(scatter)                                                                                                          \
