@@ -68,7 +68,7 @@ static opf_status check_dims(const opf_eval *eval) {
     for (size_t k = 0; k < eval->graph->inputs.count; k++) {
         const opf_value *value = eval->graph->inputs.data[k];
         for (int axis = 0; axis < value->rank; axis++) {
-            int64_t size, given = eval->inputs[k]->dims[axis];
+            int64_t size = -1, given = eval->inputs[k]->dims[axis];
             if (opf_dim_eval(value->dims[axis], eval->symbols, &size) && size == given) continue;
             opf_text dim = {0};
             opf_expr_print(value->dims[axis], NULL, &dim);
@@ -175,6 +175,14 @@ static opf_status evaluate_node(opf_eval *eval, opf_node *node) {
     return OPF_OK;
 }
 
+static opf_status run_graph(opf_eval *eval, opf_graph *graph) {
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        opf_status status = evaluate_node(eval, graph->nodes.data[i]);
+        if (status != OPF_OK) return status;
+    }
+    return OPF_OK;
+}
+
 /* ---- public ---- */
 
 opf_status opf_eval_new(opf_eval **out, opf_graph *graph, const opf_tensor *const *inputs, bool keep_all) {
@@ -203,11 +211,8 @@ opf_status opf_eval_new(opf_eval **out, opf_graph *graph, const opf_tensor *cons
 }
 
 opf_status opf_eval_run(opf_eval *eval) {
-    for (size_t i = 0; i < eval->graph->nodes.count; i++) {
-        opf_status status = evaluate_node(eval, eval->graph->nodes.data[i]);
-        if (status != OPF_OK) return status;
-    }
-    return check_guards(eval, true);
+    opf_status status = run_graph(eval, eval->graph);
+    return status == OPF_OK ? check_guards(eval, true) : status;
 }
 
 const opf_tensor *opf_eval_value(const opf_eval *eval, const opf_value *value) { return tensor_of(eval, value); }
