@@ -26,6 +26,8 @@
     X(generate)                                                                                                        \
     X(resize)                                                                                                          \
     X(attention)                                                                                                       \
+    X(rotary)                                                                                                          \
+    X(state)                                                                                                           \
     X(einsum)                                                                                                          \
     X(select)                                                                                                          \
     X(scatter)                                                                                                          \
