@@ -123,7 +123,7 @@ static opf_status take_inputs(opf_session *session, const opf_array *arrays, boo
 static opf_status make_output(opf_session *session, size_t index) {
     const opf_value *value = session->pipeline.program->outputs.data[index];
     int64_t *dims = session->output_dims + index * OPF_MAX_RANK, elements = 1, bits;
-    opf_runner_output_dims(session->runner, (int)index, dims);
+    opf_runner_output_most(session->runner, (int)index, dims);
     bool fits = true;
     for (int k = 0; k < value->rank; k++) fits = fits && dims[k] >= 0 && opf_checked_mul(elements, dims[k], &elements);
     if (!fits || !opf_checked_mul(elements, 64, &bits)) {
@@ -153,6 +153,7 @@ static void show_outputs(const opf_session *session, size_t count, opf_array *ou
     const opf_graph *graph = program->fusion->graph;
     for (size_t i = 0; i < count; i++) {
         const opf_value *value = program->outputs.data[i];
+        opf_runner_output_dims(session->runner, (int)i, session->output_dims + i * OPF_MAX_RANK);
         const char *name = i < graph->outputs.count ? graph->output_names.data[i] : value->name;
         outputs[i] = (opf_array){.name = name, .dtype = (int)value->dtype, .rank = value->rank, .dims = session->output_dims + i * OPF_MAX_RANK, .data = session->outputs[i]};
     }

@@ -17,8 +17,20 @@ void opf_mentions_print(const opf_mentions *mentions, const char *from, opf_text
 /* A dim in arithmetic that saturates (opf_main.h). */
 void opf_emit_size(opf_dim dim, opf_text *out);
 
+/* `if (!(…)) return N;` for one of the program's checks. */
+void opf_emit_guard(const opf_program *program, size_t check, opf_text *out);
+
 void opf_emit_main_sizes(const opf_program *program, opf_text *out); /* solve, output_dims, slots, workspace_bytes */
 void opf_emit_main_steps(const opf_program *program, opf_text *out); /* prepare, run */
+
+/* The address of a buffer's bytes, and what it is. */
+void opf_emit_buffer(const opf_program *program, int buffer, opf_text *out);
+void opf_emit_buffer_comment(const opf_program *program, int buffer, opf_text *out);
+
+/* The library kernels that the program calls, and one call. */
+void opf_emit_library_kernels(const opf_program *program, opf_text *out);
+void opf_emit_library_call(const opf_program *program, const opf_step *step, const opf_mentions *mentions, opf_text *out);
+void opf_emit_library_mentions(const opf_program *program, const opf_step *step, opf_mentions *mentions);
 
 /* True where slot `slot` holds anything. */
 static inline bool opf_slot_used(const opf_program *program, size_t slot) { return program->slots.data[slot].sizes.count > 0; }

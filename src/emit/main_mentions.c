@@ -20,7 +20,8 @@ void opf_mentions_add(opf_mentions *mentions, const opf_expr *e) {
 void opf_mentions_print(const opf_mentions *mentions, const char *from, opf_text *out) {
     for (size_t i = 0; i < mentions->program->n_symbols; i++) {
         if (!mentions->used[i]) continue;
-        opf_text_add(out, "    const int64_t ");
+        bool counted = mentions->program->sources[i].input < 0; /* set as the program runs */
+        opf_text_add(out, counted ? "    int64_t " : "    const int64_t ");
         opf_emit_symbol(mentions->program->sources[i].symbol, out);
         opf_text_printf(out, " = %s[%zu];\n", from, i);
     }

@@ -1,5 +1,6 @@
 /* The functions of a program's main file that deal in sizes: solve, output_dims, slots, workspace_bytes. */
 #include "emit/main.h"
+#include "ops/counts.h"
 
 /* ---- dims in arithmetic that saturates ---- */
 
@@ -27,9 +28,9 @@ void opf_emit_size(opf_dim dim, opf_text *out) {
 
 /* ---- solve ---- */
 
-static void emit_check(const opf_program *program, size_t index, opf_text *out) {
+void opf_emit_guard(const opf_program *program, size_t index, opf_text *out) {
     const opf_condition *check = &program->checks.data[index];
-    opf_text_add(out, "    if (!(");
+    opf_text_add(out, "if (!(");
     if (check->guard) {
         opf_emit_size(check->guard->left, out);
         opf_text_add(out, check->guard->kind == OPF_GUARD_EQ ? " == " : " >= ");
@@ -44,10 +45,15 @@ static void emit_check(const opf_program *program, size_t index, opf_text *out) 
     opf_text_add(out, "\n");
 }
 
+static opf_dim largest_count(const opf_program *program, size_t symbol) {
+    return opf_dim_most(program->module, program->module->counts.data[program->sources[symbol].axis].most);
+}
+
 static void emit_solve(const opf_program *program, opf_text *out) {
     opf_mentions mentions = opf_mentions_new(program, program->module->arena);
     for (size_t i = 0; i < program->checks.count; i++) {
         const opf_condition *check = &program->checks.data[i];
+        if (check->counted) continue;
         opf_mentions_add(&mentions, check->want);
         if (check->guard) opf_mentions_add(&mentions, check->guard->left);
         if (check->guard) opf_mentions_add(&mentions, check->guard->right);
@@ -55,23 +61,40 @@ static void emit_solve(const opf_program *program, opf_text *out) {
     opf_text_add(out, "static int solve(const int64_t *const *dims, int64_t *symbols) {\n");
     if (!program->n_symbols) opf_text_add(out, "    (void)symbols;\n");
     if (!program->n_symbols && !program->checks.count) opf_text_add(out, "    (void)dims;\n");
-    for (size_t i = 0; i < program->n_symbols; i++)
-        opf_text_printf(out, "    symbols[%zu] = dims[%d][%d]; // %s\n", i, program->sources[i].input, program->sources[i].axis, program->sources[i].symbol->name);
+    for (size_t i = 0; i < program->n_symbols; i++) {
+        if (program->sources[i].input < 0) opf_mentions_add(&mentions, largest_count(program, i));
+        else opf_text_printf(out, "    symbols[%zu] = dims[%d][%d]; // %s\n", i, program->sources[i].input, program->sources[i].axis, program->sources[i].symbol->name);
+    }
     opf_mentions_print(&mentions, "symbols", out);
-    for (size_t i = 0; i < program->checks.count; i++) emit_check(program, i, out);
+    for (size_t i = 0; i < program->checks.count; i++) {
+        if (program->checks.data[i].counted) continue;
+        opf_text_add(out, "    ");
+        opf_emit_guard(program, i, out);
+    }
+    for (size_t i = 0; i < program->n_symbols; i++) {
+        if (program->sources[i].input >= 0) continue;
+        opf_text_printf(out, "    symbols[%zu] = ", i);
+        opf_emit_size(largest_count(program, i), out);
+        opf_text_printf(out, "; // at most: %s\n", program->sources[i].symbol->name);
+    }
     opf_text_add(out, "    return 0;\n}\n\n");
 }
 
 /* ---- output_dims ---- */
 
-static void emit_output_dims(const opf_program *program, opf_text *out) {
+/* `most`: the largest shapes, else those that the symbols say. */
+static opf_dim output_dim(const opf_program *program, const opf_value *value, int axis, bool most) {
+    return most ? opf_dim_most(program->module, value->dims[axis]) : value->dims[axis];
+}
+
+static void emit_output_dims(const opf_program *program, bool most, opf_text *out) {
     opf_mentions mentions = opf_mentions_new(program, program->module->arena);
     int axes = 0;
     for (size_t i = 0; i < program->outputs.count; i++) {
         const opf_value *value = program->outputs.data[i];
-        for (int k = 0; k < value->rank; k++, axes++) opf_mentions_add(&mentions, value->dims[k]);
+        for (int k = 0; k < value->rank; k++, axes++) opf_mentions_add(&mentions, output_dim(program, value, k, most));
     }
-    opf_text_add(out, "static void output_dims(const int64_t *symbols, int output, int64_t *dims) {\n    (void)symbols;\n");
+    opf_text_printf(out, "static void %s(const int64_t *symbols, int output, int64_t *dims) {\n    (void)symbols;\n", most ? "output_most" : "output_dims");
     if (!axes) opf_text_add(out, "    (void)dims;\n");
     opf_mentions_print(&mentions, "symbols", out);
     opf_text_add(out, "    switch (output) {\n");
@@ -82,12 +105,18 @@ static void emit_output_dims(const opf_program *program, opf_text *out) {
         opf_text_add(out, "\n");
         for (int k = 0; k < value->rank; k++) {
             opf_text_printf(out, "        dims[%d] = ", k);
-            opf_emit_size(value->dims[k], out);
+            opf_emit_size(output_dim(program, value, k, most), out);
             opf_text_add(out, ";\n");
         }
         opf_text_add(out, "        break;\n");
     }
     opf_text_add(out, "    default: break;\n    }\n}\n\n");
+}
+
+static bool has_counts(const opf_program *program) {
+    for (size_t i = 0; i < program->n_symbols; i++)
+        if (program->sources[i].input < 0) return true;
+    return false;
 }
 
 /* ---- workspace ---- */
@@ -128,7 +157,7 @@ static void emit_slots(const opf_program *program, opf_text *out) {
 static void emit_scratch(const opf_program *program, opf_text *out) {
     opf_mentions mentions = opf_mentions_new(program, program->module->arena);
     for (size_t i = 0; i < program->steps.count; i++)
-        if (program->steps.data[i].nest) opf_mentions_add(&mentions, program->steps.data[i].nest->scratch_bytes);
+        if (program->steps.data[i].nest) opf_mentions_add(&mentions, opf_dim_most(program->module, program->steps.data[i].nest->scratch_bytes));
     opf_text_add(out, "/* Scratch of one part: as much as the neediest step. */\nstatic int64_t scratch_bytes(const int64_t *symbols) {\n"
                       "    (void)symbols;\n    int64_t most = 0;\n");
     opf_mentions_print(&mentions, "symbols", out);
@@ -138,7 +167,7 @@ static void emit_scratch(const opf_program *program, opf_text *out) {
         if (!nest || opf_is_value(nest->scratch_bytes, 0) || opf_map_has(&seen, nest->scratch_bytes)) continue;
         opf_map_set(&seen, nest->scratch_bytes, (void *)nest);
         opf_text_add(out, "    most = opf_larger(most, ");
-        opf_emit_size(nest->scratch_bytes, out);
+        opf_emit_size(opf_dim_most(program->module, nest->scratch_bytes), out);
         opf_text_add(out, ");\n");
     }
     opf_text_add(out, "    return opf_pad64(most);\n}\n\n");
@@ -156,7 +185,9 @@ static void emit_workspace_bytes(const opf_program *program, opf_text *out) {
 
 void opf_emit_main_sizes(const opf_program *program, opf_text *out) {
     emit_solve(program, out);
-    emit_output_dims(program, out);
+    emit_output_dims(program, false, out);
+    if (has_counts(program)) emit_output_dims(program, true, out);
+    else opf_text_add(out, "static void output_most(const int64_t *symbols, int output, int64_t *dims) { output_dims(symbols, output, dims); }\n\n");
     emit_slots(program, out);
     if (opf_program_has_scratch(program)) emit_scratch(program, out);
     emit_workspace_bytes(program, out);

@@ -3,7 +3,7 @@
 
 /* ---- buffers ---- */
 
-static void emit_buffer(const opf_program *program, int index, opf_text *out) {
+void opf_emit_buffer(const opf_program *program, int index, opf_text *out) {
     const opf_buffer *b = opf_program_storage(program, index);
     switch (b->kind) {
     case OPF_BUFFER_INPUT: opf_text_printf(out, "(void *)frame->inputs[%d]", b->index); break;
@@ -17,7 +17,7 @@ static void emit_buffer(const opf_program *program, int index, opf_text *out) {
     }
 }
 
-static void emit_buffer_comment(const opf_program *program, int index, opf_text *out) {
+void opf_emit_buffer_comment(const opf_program *program, int index, opf_text *out) {
     const opf_buffer *b = &program->buffers.data[index];
     opf_text_add(out, ", // ");
     if (b->value) {
@@ -28,7 +28,7 @@ static void emit_buffer_comment(const opf_program *program, int index, opf_text 
         opf_emit_comment(opf_text_string(&type), out);
         opf_text_free(&type);
     } else {
-        opf_text_add(out, "packed constant");
+        opf_text_add(out, b->kind == OPF_BUFFER_PACKED ? "packed constant" : b->kind == OPF_BUFFER_WEIGHT ? "constant" : "scratch");
     }
     opf_text_add(out, "\n");
 }
@@ -37,7 +37,11 @@ static void emit_buffer_comment(const opf_program *program, int index, opf_text 
 
 static void emit_banner(const opf_program *program, const opf_step *step, opf_text *out) {
     opf_text_add(out, "    // ");
-    if (step->kind != OPF_RUN_KERNEL) {
+    if (step->kind == OPF_RUN_LIBRARY) {
+        opf_emit_comment(step->node->name, out);
+    } else if (step->kind == OPF_RUN_CHECK) {
+        opf_text_add(out, "sizes that were found");
+    } else if (step->kind != OPF_RUN_KERNEL) {
         opf_text_add(out, step->kind == OPF_RUN_COPY ? "copy " : "fill ");
         opf_emit_comment(step->value->name, out);
     } else {
@@ -55,8 +59,8 @@ static void emit_arguments(const opf_program *program, const opf_step *step, opf
     opf_text_add(out, "        void *const p[] = {\n");
     for (int k = 0; k < step->n_buffers; k++) {
         opf_text_add(out, "            ");
-        emit_buffer(program, step->buffers[k], out);
-        emit_buffer_comment(program, step->buffers[k], out);
+        opf_emit_buffer(program, step->buffers[k], out);
+        opf_emit_buffer_comment(program, step->buffers[k], out);
     }
     opf_text_add(out, "        };\n");
     const opf_program_kernel *kernel = &program->kernels.data[step->kernel];
@@ -87,9 +91,9 @@ static void emit_kernel_call(const opf_program *program, const opf_step *step, o
 
 static void emit_copy(const opf_program *program, const opf_step *step, opf_text *out) {
     opf_text_add(out, "        memcpy(");
-    emit_buffer(program, step->buffers[0], out);
+    opf_emit_buffer(program, step->buffers[0], out);
     opf_text_add(out, ", ");
-    emit_buffer(program, step->buffers[1], out);
+    opf_emit_buffer(program, step->buffers[1], out);
     opf_text_add(out, ", (size_t)");
     opf_emit_size(program->buffers.data[step->buffers[0]].bytes, out);
     opf_text_add(out, ");\n");
@@ -110,7 +114,7 @@ static void emit_fill(const opf_program *program, const opf_step *step, opf_text
     const opf_value *value = step->value;
     const char *type = opf_emit_ctype(value->dtype);
     opf_text_printf(out, "        %s *const to = (%s *)(", type, type);
-    emit_buffer(program, step->buffers[0], out);
+    opf_emit_buffer(program, step->buffers[0], out);
     opf_text_add(out, ");\n");
     if (!value->content_count) opf_text_add(out, "        (void)to;\n");
     for (int64_t i = 0; i < value->content_count; i++) {
@@ -130,17 +134,29 @@ static void mention_step(opf_mentions *mentions, const opf_step *step, const opf
         for (int k = 0; k < kernel->n_symbols; k++) opf_mentions_add(mentions, opf_sym(program->module->pool, kernel->symbols[k]));
     } else if (step->kind == OPF_RUN_COPY) {
         opf_mentions_add(mentions, program->buffers.data[step->buffers[0]].bytes);
+    } else if (step->kind == OPF_RUN_LIBRARY) {
+        opf_emit_library_mentions(program, step, mentions);
+    } else if (step->kind == OPF_RUN_CHECK) {
+        opf_mentions_add(mentions, program->checks.data[step->check].guard->left);
+        opf_mentions_add(mentions, program->checks.data[step->check].guard->right);
     } else {
         for (int64_t i = 0; i < step->value->content_count; i++) opf_mentions_add(mentions, step->value->content[i]);
     }
 }
 
-static void emit_step(const opf_program *program, const opf_step *step, int index, opf_text *out) {
+static void emit_check(const opf_program *program, const opf_step *step, opf_text *out) {
+    opf_text_add(out, "        ");
+    opf_emit_guard(program, step->check, out);
+}
+
+static void emit_step(const opf_program *program, const opf_step *step, int index, const opf_mentions *mentions, opf_text *out) {
     emit_banner(program, step, out);
     opf_text_add(out, "    {\n");
     if (index >= 0) opf_text_printf(out, "        opf_step_begins(frame->hook, %d);\n", index);
     if (step->kind == OPF_RUN_KERNEL) emit_kernel_call(program, step, out);
     else if (step->kind == OPF_RUN_COPY) emit_copy(program, step, out);
+    else if (step->kind == OPF_RUN_LIBRARY) opf_emit_library_call(program, step, mentions, out);
+    else if (step->kind == OPF_RUN_CHECK) emit_check(program, step, out);
     else emit_fill(program, step, out);
     if (index >= 0) opf_text_printf(out, "        opf_step_ends(frame->hook, %d);\n", index);
     opf_text_add(out, "    }\n");
@@ -150,7 +166,7 @@ static void emit_step(const opf_program *program, const opf_step *step, int inde
 static void emit_prepare(const opf_program *program, opf_text *out) {
     opf_text_add(out, "static void prepare(const opf_frame *frame) {\n");
     if (!program->prepare.count) opf_text_add(out, "    (void)frame;\n");
-    for (size_t i = 0; i < program->prepare.count; i++) emit_step(program, &program->prepare.data[i], -1, out);
+    for (size_t i = 0; i < program->prepare.count; i++) emit_step(program, &program->prepare.data[i], -1, NULL, out);
     opf_text_add(out, "}\n\n");
 }
 
@@ -163,7 +179,7 @@ static bool needs_workspace(const opf_program *program) {
 static void emit_run(const opf_program *program, opf_text *out) {
     opf_mentions mentions = opf_mentions_new(program, program->module->arena);
     for (size_t i = 0; i < program->steps.count; i++) mention_step(&mentions, &program->steps.data[i], program);
-    opf_text_add(out, "static void run(const opf_frame *frame) {\n");
+    opf_text_add(out, "static int run(const opf_frame *frame) {\n");
     if (!program->steps.count) opf_text_add(out, "    (void)frame;\n");
     opf_mentions_print(&mentions, "frame->symbols", out);
     bool offsets = program->slots.count > 1 || opf_program_has_scratch(program);
@@ -171,8 +187,8 @@ static void emit_run(const opf_program *program, opf_text *out) {
     if (offsets) opf_text_printf(out, "    int64_t at[%zu];\n    slots(frame->symbols, at);\n", program->slots.count + 1);
     if (opf_program_has_scratch(program))
         opf_text_printf(out, "    char *const scratch = base + at[%zu];\n    const size_t stride = (size_t)scratch_bytes(frame->symbols);\n", program->slots.count);
-    for (size_t i = 0; i < program->steps.count; i++) emit_step(program, &program->steps.data[i], (int)i, out);
-    opf_text_add(out, "}\n\n");
+    for (size_t i = 0; i < program->steps.count; i++) emit_step(program, &program->steps.data[i], (int)i, &mentions, out);
+    opf_text_add(out, "    return 0;\n}\n\n");
 }
 
 void opf_emit_main_steps(const opf_program *program, opf_text *out) {

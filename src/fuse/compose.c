@@ -228,10 +228,41 @@ static void settle(opf_composer *composer)
         group->results.data[r].stage = stages[group->results.data[r].stage] - n_inputs;
 }
 
+/* A library node is a step of its own: all its operands, and the results that anything reads. */
+static opf_status compose_library(opf_composer *composer)
+{
+    opf_group *group = composer->group;
+    const opf_node *node = group->nodes.data[0];
+    if (group->nodes.count > 1) {
+        opf_node_error(node, "groups", "a group of several nodes holds one that is a library kernel");
+        return OPF_ERROR_INPUT;
+    }
+    group->library = composer->fuser->calls[node->id]->library;
+    for (int k = 0; k < node->n_inputs; k++)
+        if (node->inputs[k])
+            outside_number(composer, node->inputs[k]);
+    for (size_t i = 0; i < composer->outside.count; i++)
+        OPF_PUSH(composer->fuser->arena, &group->stages.inputs, composer->outside.data[i]);
+    for (int k = 0; k < node->n_outputs; k++)
+        if (node->outputs[k] && leaves_group(composer, node->outputs[k]))
+            OPF_PUSH(composer->fuser->arena, &group->results, (opf_result){node->outputs[k], -1});
+    return OPF_OK;
+}
+
+static bool holds_library(const opf_fuser *fuser, const opf_group *group)
+{
+    for (size_t i = 0; i < group->nodes.count; i++)
+        if (fuser->calls[group->nodes.data[i]->id]->library)
+            return true;
+    return false;
+}
+
 opf_status opf_compose(opf_fuser *fuser, opf_group *group)
 {
     opf_composer composer = {
         .fuser = fuser, .group = group, .inputs = opf_map_new(fuser->arena), .inside = opf_map_new(fuser->arena)};
+    if (holds_library(fuser, group))
+        return compose_library(&composer);
     for (size_t i = 0; i < group->nodes.count; i++)
         add_node(&composer, group->nodes.data[i]);
     take_results(&composer);

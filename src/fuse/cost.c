@@ -43,7 +43,7 @@ static double bytes_read(const opf_group *group, opf_pool *pool)
     for (int i = 0; i < n_inputs; i++) {
         const opf_value *value = group->stages.inputs.data[i];
         double asked = touched.elements[i] * opf_dtype_bits(value->dtype) / 8, whole = (double)opf_value_nominal_bytes(value);
-        bytes += asked < whole ? asked : whole;
+        bytes += asked < whole && !group->library ? asked : whole;
     }
     return bytes;
 }

@@ -61,6 +61,8 @@ static opf_status study_nodes(opf_fuser *fuser)
         if (fuser->folded[i])
             continue;
         opf_status one = opf_op_stages(&fuser->calls[i], node);
+        if (one == OPF_OK && fuser->calls[i]->library)
+            fuser->kinds[i] = OPF_KIND_OPAQUE;
         if (status == OPF_OK)
             status = one;
     }
@@ -126,6 +128,8 @@ static opf_step_kind step_of(const opf_fuser *fuser, const opf_group *group)
 {
     if (fuser->folded[group->nodes.data[0]->id])
         return OPF_STEP_FOLDED;
+    if (group->library)
+        return OPF_STEP_LIBRARY;
     return only_views(group) && group->stages.inputs.count == 1 && group->results.count == 1 ? OPF_STEP_VIEW : OPF_STEP_KERNEL;
 }
 

@@ -24,7 +24,7 @@ typedef enum opf_step_kind {
 const char *opf_step_kind_name(opf_step_kind kind); /* "kernel", "library", "view", "folded" */
 
 /* A value that a group stores: stage `stage` (index into stages.list) is `value`. */
-typedef struct opf_result { opf_value *value; int stage; } opf_result;
+typedef struct opf_result { opf_value *value; int stage; /* -1 in library steps */ } opf_result;
 
 typedef struct opf_group {
     int id;                         /* position in fusion->groups, which is execution order */
@@ -32,6 +32,7 @@ typedef struct opf_group {
     opf_step_kind step;
     OPF_VEC(opf_node *) nodes;      /* in graph order */
     opf_stages stages;              /* inputs: distinct values from outside; empty for folded groups */
+    const struct opf_library_call *library; /* library steps: what is called, no stages; NULL for all others */
     OPF_VEC(opf_result) results;
     const char *rule;               /* id of the rule that made the group what it is; "single" for one node */
     double flops;                   /* at nominal sizes */

@@ -22,6 +22,15 @@ struct opf_lib_args;
     X(nms, nms, "each choice depends on the earlier ones; the size of the result is data")                             \
     X(det, det, "elimination chooses pivots by data")
 
+/* The prelude's headers in the order in which they are pasted, each with the one that it needs. */
+#define OPF_LIBRARY_FILES(X)                                                                                           \
+    X(topk, "")                                                                                                        \
+    X(scatter, "")                                                                                                     \
+    X(select, "")                                                                                                      \
+    X(unique, "")                                                                                                      \
+    X(nms, "topk")                                                                                                     \
+    X(det, "")
+
 typedef struct opf_library_kernel {
     const char *name;                       /* "topk" */
     const char *file;                       /* stem of the prelude's header behind "opf_lib_" */

@@ -1,4 +1,5 @@
 /* Fusion with its nests → program. */
+#include "ops/counts.h"
 #include "plan/planner.h"
 
 #include <math.h>
@@ -13,11 +14,14 @@ static void add_checks(opf_program *program, opf_arena *arena) {
             bool source = false;
             for (size_t s = 0; s < program->n_symbols && !source; s++)
                 source = program->sources[s].input == (int)i && program->sources[s].axis == axis;
-            if (!source) OPF_PUSH(arena, &program->checks, (opf_condition){(int)i, axis, input->dims[axis], NULL});
+            if (!source) OPF_PUSH(arena, &program->checks, (opf_condition){(int)i, axis, input->dims[axis], NULL, false});
         }
     }
-    for (size_t i = 0; i < program->module->guards.count; i++)
-        OPF_PUSH(arena, &program->checks, (opf_condition){-1, -1, NULL, &program->module->guards.data[i]});
+    for (size_t i = 0; i < program->module->guards.count; i++) {
+        const opf_guard *guard = &program->module->guards.data[i];
+        bool counted = opf_dim_is_counted(program->module, guard->left) || opf_dim_is_counted(program->module, guard->right);
+        OPF_PUSH(arena, &program->checks, (opf_condition){-1, -1, NULL, guard, counted});
+    }
 }
 
 /* ---- steps ---- */
@@ -87,12 +91,9 @@ static opf_status add_steps(opf_planner *planner, const opf_nest *const *nests) 
     const opf_fusion *fusion = planner->program->fusion;
     for (size_t i = 0; i < fusion->groups.count; i++) {
         const opf_group *group = fusion->groups.data[i];
-        if (group->step == OPF_STEP_LIBRARY) {
-            opf_node_error(group->nodes.data[0], "unsupported", "no generated code for this operator yet");
-            return OPF_ERROR_UNSUPPORTED;
-        }
-        if (group->step != OPF_STEP_KERNEL) continue;
-        opf_status status = add_kernel(planner, nests[i]);
+        opf_status status = OPF_OK;
+        if (group->step == OPF_STEP_LIBRARY) status = opf_planner_library(planner, group);
+        else if (group->step == OPF_STEP_KERNEL) status = add_kernel(planner, nests[i]);
         if (status != OPF_OK) return status;
     }
     opf_planner_finish_outputs(planner);
@@ -118,7 +119,8 @@ static void add_taps(opf_planner *planner) {
     for (size_t i = 0; i < program->outputs.count; i++) opf_map_set(&shown, program->outputs.data[i], planner);
     for (size_t i = 0; i < program->fusion->groups.count; i++) {
         const opf_group *group = program->fusion->groups.data[i];
-        for (size_t k = 0; group->step == OPF_STEP_KERNEL && k < group->results.count; k++) {
+        bool computes = group->step == OPF_STEP_KERNEL || group->step == OPF_STEP_LIBRARY;
+        for (size_t k = 0; computes && k < group->results.count; k++) {
             const opf_value *value = group->results.data[k].value;
             if (opf_map_has(&shown, value)) continue;
             opf_map_set(&shown, value, planner);
@@ -153,7 +155,7 @@ opf_status opf_plan(opf_program **out, const opf_fusion *fusion, const opf_nest 
     opf_arena *arena = module->arena;
     opf_planner planner = {.program = program, .options = options, .arena = arena, .pool = module->pool,
                            .sources = opf_map_new(arena), .bound = opf_map_new(arena), .buffers = opf_map_new(arena),
-                           .weights = opf_map_new(arena), .kernels = opf_map_new(arena), .names = opf_map_new(arena)};
+                           .weights = opf_map_new(arena), .kernels = opf_map_new(arena), .names = opf_map_new(arena), .found = opf_map_new(arena)};
     opf_status status = check_types(program);
     if (status != OPF_OK) return status;
     if (options->tap_all) add_taps(&planner);

@@ -15,6 +15,7 @@ typedef struct opf_planner {
     opf_map weights;  /* tensor → index + 1 as pointer */
     opf_map kernels;  /* interned body → index + 1 as pointer */
     opf_map names;    /* interned kernel name → taken */
+    opf_map found;    /* symbols that the steps so far find, guards that they check → taken */
     bool failed;
 } opf_planner;
 
@@ -24,9 +25,18 @@ void opf_planner_bind_outputs(opf_planner *planner);
 int opf_planner_operand(opf_planner *planner, const opf_value *value, bool read_by_steps);
 /* The buffer that a kernel stores a value in. */
 int opf_planner_result(opf_planner *planner, const opf_value *value);
+/* The buffer of a constant that is no value of the graph. */
+int opf_planner_constant(opf_planner *planner, const opf_value *named, const opf_tensor *tensor);
+/* Bytes of the workspace for one step. */
+int opf_planner_scratch(opf_planner *planner, opf_dim bytes);
 int opf_planner_packed(opf_planner *planner, int64_t bytes);
 void opf_planner_finish_outputs(opf_planner *planner);
 int opf_planner_add_buffer(opf_planner *planner, opf_buffer buffer);
+
+/* library.c */
+opf_status opf_planner_library(opf_planner *planner, const opf_group *group);
+/* The steps so far find this symbol: adds the checks that can be made now. */
+void opf_planner_found(opf_planner *planner, const opf_symbol *symbol);
 
 /* kernels.c */
 int opf_planner_kernel(opf_planner *planner, const opf_nest *nest); /* -1: failed, reported */

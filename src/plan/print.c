@@ -1,4 +1,5 @@
 /* Text form of programs, for --dump-after=plan. */
+#include "ops/library.h"
 #include "plan/program.h"
 
 static void print_dim(opf_dim dim, opf_text *out) { opf_expr_print(dim, NULL, out); }
@@ -27,7 +28,8 @@ static void print_buffer(const opf_program *program, int index, opf_text *out) {
 static void print_buffers(const opf_program *program, const opf_step *step, opf_text *out) {
     for (int k = 0; k < step->n_buffers; k++) {
         opf_text_add(out, k ? ", " : " ");
-        print_buffer(program, step->buffers[k], out);
+        if (step->buffers[k] < 0) opf_text_add(out, "-");
+        else print_buffer(program, step->buffers[k], out);
     }
     opf_text_add(out, "\n");
 }
@@ -39,6 +41,10 @@ static void print_steps(const opf_program *program, const opf_step *steps, size_
         if (step->kind == OPF_RUN_KERNEL) {
             opf_text_printf(out, "%s units=", program->kernels.data[step->kernel].name);
             print_dim(step->units, out);
+        } else if (step->kind == OPF_RUN_LIBRARY) {
+            opf_text_printf(out, "library %s", step->library->kernel->name);
+        } else if (step->kind == OPF_RUN_CHECK) {
+            opf_text_printf(out, "check %zu", step->check);
         } else {
             opf_text_add(out, step->kind == OPF_RUN_COPY ? "copy" : "fill");
         }
@@ -49,7 +55,8 @@ static void print_steps(const opf_program *program, const opf_step *steps, size_
 static void print_symbols(const opf_program *program, opf_text *out) {
     for (size_t i = 0; i < program->n_symbols; i++) {
         const opf_symbol_source *source = &program->sources[i];
-        opf_text_printf(out, "symbol %s = axis %d of '%s'\n", source->symbol->name, source->axis, input_name(program, source->input));
+        if (source->input < 0) opf_text_printf(out, "symbol %s found by '%s'\n", source->symbol->name, program->module->counts.data[source->axis].node->name);
+        else opf_text_printf(out, "symbol %s = axis %d of '%s'\n", source->symbol->name, source->axis, input_name(program, source->input));
     }
     for (size_t i = 0; i < program->checks.count; i++) {
         const opf_condition *check = &program->checks.data[i];

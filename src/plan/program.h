@@ -48,21 +48,31 @@ typedef struct opf_program_kernel {
 } opf_program_kernel;
 
 typedef struct opf_step {
-    enum { OPF_RUN_KERNEL, OPF_RUN_COPY, OPF_RUN_FILL } kind;
+    enum {
+        OPF_RUN_KERNEL, OPF_RUN_COPY, OPF_RUN_FILL,
+        OPF_RUN_LIBRARY,       /* a kernel of the prelude; sets the symbols that it counts */
+        OPF_RUN_CHECK          /* the run ends here where program->checks[check] does not hold */
+    } kind;
     int kernel;                /* index into program->kernels */
-    const opf_nest *nest;      /* of this step's own group; NULL for copies and fills */
+    const opf_nest *nest;      /* of this step's own group; NULL for all but kernels */
+    const struct opf_library_call *library; /* library: with the node's name in `node` */
+    const opf_node *node;
+    size_t check;
     int n_buffers;
-    const int *buffers;        /* kernel: in argument order; copy: to, from; fill: to */
+    const int *buffers;        /* kernel: in argument order; copy: to, from; fill: to; library: operands, constants, results
+                                  (-1 for those left out), scratch where it wants some */
     opf_dim units;             /* kernels: independent pieces of work */
     opf_dim work;              /* kernels: about the float additions and bytes moved, decides how many parts are worth it */
     const opf_value *value;    /* copy and fill: what is written; fill takes its content */
 } opf_step;
 
-/* What must hold of the inputs' dims. input >= 0: dim `axis` of graph input `input` equals `want`. Else `guard`. */
+/* What must hold of the inputs' dims. input >= 0: dim `axis` of graph input `input` equals `want`. Else `guard`, of sizes that
+ * steps find where `counted`: a step checks it. */
 typedef struct opf_condition {
     int input, axis;
     opf_dim want;
     const opf_guard *guard;
+    bool counted;
 } opf_condition;
 
 typedef struct opf_program {
@@ -70,8 +80,8 @@ typedef struct opf_program {
     const opf_fusion *fusion;
     const opf_machine *machine;
     size_t n_symbols;
-    opf_symbol_source *sources;          /* one a symbol, in the program's order of symbols */
-    OPF_VEC(opf_condition) checks;           /* `solve` gives 1 + the number of the first that fails */
+    opf_symbol_source *sources;          /* one a symbol, in the program's order of symbols; counts have input -1 */
+    OPF_VEC(opf_condition) checks;       /* `solve` gives 1 + the number of the first that fails */
     OPF_VEC(const opf_value *) outputs;  /* the graph's, then the taps */
     OPF_VEC(opf_weight) weights;
     OPF_VEC(opf_buffer) buffers;

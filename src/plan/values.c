@@ -1,6 +1,7 @@
 /* Values → buffers. A value lives in the caller's bytes where it can: an input, a weight, an output that its kernel
  * writes in place. A view has the bytes of what it views. The rest is workspace. */
 #include "base/checked.h"
+#include "ops/counts.h"
 #include "plan/planner.h"
 
 static const opf_value *root_of(const opf_planner *planner, const opf_value *value) {
@@ -11,7 +12,7 @@ static const opf_value *root_of(const opf_planner *planner, const opf_value *val
 
 static opf_dim value_bytes(opf_planner *planner, const opf_value *value) {
     opf_dim bits = opf_mul(planner->pool, opf_value_elements(value), opf_int(planner->pool, opf_dtype_bits(value->dtype)));
-    return opf_ceildiv(planner->pool, bits, opf_int(planner->pool, 8));
+    return opf_dim_most(planner->program->module, opf_ceildiv(planner->pool, bits, opf_int(planner->pool, 8)));
 }
 
 int opf_planner_add_buffer(opf_planner *planner, opf_buffer buffer) {
@@ -43,6 +44,15 @@ static int weight_of(opf_planner *planner, const opf_value *value, const opf_ten
     }
     planner->program->weights.data[known - 1].read_by_steps |= read_by_steps;
     return (int)known - 1;
+}
+
+int opf_planner_constant(opf_planner *planner, const opf_value *named, const opf_tensor *tensor) {
+    int weight = weight_of(planner, named, tensor, true);
+    return opf_planner_add_buffer(planner, (opf_buffer){.kind = OPF_BUFFER_WEIGHT, .index = weight, .bytes = opf_int(planner->pool, (int64_t)tensor->bytes)});
+}
+
+int opf_planner_scratch(opf_planner *planner, opf_dim bytes) {
+    return opf_planner_add_buffer(planner, (opf_buffer){.kind = OPF_BUFFER_WORKSPACE, .index = -1, .bytes = opf_dim_most(planner->program->module, bytes)});
 }
 
 /* Content without symbols as a tensor; NULL where the size of a run decides it. */

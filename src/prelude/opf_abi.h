@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { OPF_ABI_VERSION = 1 };
+enum { OPF_ABI_VERSION = 2 };
 
 /* Arguments of one kernel call: buffers, then the values of the dim symbols that it uses, in the kernel's own order.
  * Part p of a call may use scratch + p * scratch_stride. */
@@ -38,7 +38,7 @@ typedef struct opf_frame {
     void *const *outputs;
     const void *const *weights;  /* the program's constants, in the entry's order */
     void *packed;                /* packed_bytes, filled once by prepare */
-    const int64_t *symbols;
+    int64_t *symbols;            /* a run sets those that its steps find: sizes that depend on data */
     void *workspace;             /* aligned to 64 */
     const opf_hook *hook;
 } opf_frame;
@@ -48,13 +48,16 @@ typedef struct opf_entry_table {
     int abi;                     /* OPF_ABI_VERSION */
     int n_inputs, n_outputs, n_symbols, n_weights, n_steps, n_guards;
     size_t packed_bytes;
-    /* Symbols from the inputs' dims (dims[i] is the shape of input i); 0, or 1 + the number of the guard that fails. */
+    /* Symbols from the inputs' dims (dims[i] is the shape of input i), sizes that steps find at their largest; 0, or 1 + the
+     * number of the guard that fails. */
     int (*solve)(const int64_t *const *dims, int64_t *symbols);
-    /* Shape of output k, its rank entries. */
+    /* Shape of output k, its rank entries; exact once a run has set the sizes that it finds. */
     void (*output_dims)(const int64_t *symbols, int output, int64_t *dims);
+    /* The largest shape that the output can have: what its memory must hold. */
+    void (*output_most)(const int64_t *symbols, int output, int64_t *dims);
     size_t (*workspace_bytes)(const int64_t *symbols, int threads); /* 0: sizes overflow */
     void (*prepare)(const opf_frame *frame); /* fills packed from weights; needs weights, packed and hook only */
-    void (*run)(const opf_frame *frame);
+    int (*run)(const opf_frame *frame);      /* 0, or 1 + the number of a guard that fails on sizes found */
 } opf_entry_table;
 
 #endif

@@ -2,7 +2,9 @@
  * in: X [..., n, n]. out: [...]. scratch: 8 bytes for each element of a matrix. */
 #ifndef OPF_LIB_DET_H
 #define OPF_LIB_DET_H
+#ifndef OPF_LIB_H
 #include "opf_lib.h"
+#endif
 
 static inline double opf_lib_det_of(double *m, int64_t n) {
     double det = 1;

@@ -3,8 +3,12 @@
  * box. ints: center_point_box. counts: count. scratch: 24 bytes a box. Absent operands: most 0, overlap 0, no least score. */
 #ifndef OPF_LIB_NMS_H
 #define OPF_LIB_NMS_H
+#ifndef OPF_LIB_H
 #include "opf_lib.h"
+#endif
+#ifndef OPF_LIB_TOPK_H
 #include "opf_lib_topk.h"
+#endif
 
 typedef struct opf_lib_box { float low[2], high[2]; } opf_lib_box;
 

@@ -7,7 +7,9 @@
  * reduction: 0 none, 1 add, 2 mul, 3 max, 4 min. */
 #ifndef OPF_LIB_SCATTER_H
 #define OPF_LIB_SCATTER_H
+#ifndef OPF_LIB_H
 #include "opf_lib.h"
+#endif
 
 static inline double opf_lib_combine_real(int64_t reduction, double a, double b) {
     switch (reduction) {

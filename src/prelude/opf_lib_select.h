@@ -3,7 +3,9 @@
  *   opf_lib_compress  in: X, condition. out: the slices where it holds. ints: axis (-1: X is flat). counts: n */
 #ifndef OPF_LIB_SELECT_H
 #define OPF_LIB_SELECT_H
+#ifndef OPF_LIB_H
 #include "opf_lib.h"
+#endif
 
 static inline void opf_lib_nonzero(const opf_lib_args *a) {
     const opf_lib_tensor *x = &a->in[0];

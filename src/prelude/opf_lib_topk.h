@@ -3,7 +3,9 @@
  * counts: k, where it is K's. scratch: 16 bytes for each element of a line. */
 #ifndef OPF_LIB_TOPK_H
 #define OPF_LIB_TOPK_H
+#ifndef OPF_LIB_H
 #include "opf_lib.h"
+#endif
 
 typedef struct opf_lib_candidate { uint64_t key; int64_t index; } opf_lib_candidate;
 

@@ -3,7 +3,9 @@
  * ints: axis (-1: X is flat), sorted. counts: n. scratch: 24 bytes for each slice. */
 #ifndef OPF_LIB_UNIQUE_H
 #define OPF_LIB_UNIQUE_H
+#ifndef OPF_LIB_H
 #include "opf_lib.h"
+#endif
 
 typedef struct opf_lib_slices {
     const opf_lib_tensor *x;

@@ -95,7 +95,7 @@ static void report_check(const opf_runner *runner, int index, const int64_t *con
     opf_text_printf(&text, " (%lld) %s ", (long long)value_of(runner, check->guard->left), check->guard->kind == OPF_GUARD_EQ ? "must equal" : "must be at least");
     opf_expr_print(check->guard->right, NULL, &text);
     opf_text_printf(&text, " (%lld)", (long long)value_of(runner, check->guard->right));
-    opf_diag *diag = opf_diag_add(diags_of(runner), OPF_ERROR, "shape", place, "the inputs' sizes do not fit each other: %s", opf_text_string(&text));
+    opf_diag *diag = opf_diag_add(diags_of(runner), OPF_ERROR, "shape", place, "%s sizes do not fit each other: %s", check->counted ? "found" : "the inputs'", opf_text_string(&text));
     if (check->guard->why) opf_diag_detail(diags_of(runner), diag, "%s", check->guard->why);
     opf_text_free(&text);
 }
@@ -131,6 +131,7 @@ opf_status opf_runner_prepare(opf_runner *runner, const int64_t *const *input_di
 }
 
 void opf_runner_output_dims(const opf_runner *runner, int output, int64_t *dims) { runner->entry->output_dims(runner->symbols, output, dims); }
+void opf_runner_output_most(const opf_runner *runner, int output, int64_t *dims) { runner->entry->output_most(runner->symbols, output, dims); }
 size_t opf_runner_workspace_bytes(const opf_runner *runner) { return runner->workspace_bytes; }
 
 /* ---- running ---- */
@@ -142,8 +143,9 @@ opf_status opf_runner_run(opf_runner *runner, const void *const *inputs, void *c
     }
     opf_frame frame = {.inputs = inputs, .outputs = outputs, .weights = runner->weights, .packed = runner->packed,
                        .symbols = runner->symbols, .workspace = runner->workspace, .hook = &runner->hook};
-    runner->entry->run(&frame);
-    return OPF_OK;
+    int failing = runner->entry->run(&frame);
+    if (failing) report_check(runner, failing - 1, NULL);
+    return failing ? OPF_ERROR_INPUT : OPF_OK;
 }
 
 void opf_runner_trace(opf_runner *runner, void (*trace)(void *data, int step, int begin), void *data) {

@@ -53,9 +53,12 @@ const void *opf_runner_packed(const opf_runner *runner);
 /* Solves the symbols for these input shapes, checks guards, sizes the workspace. Reports a failing guard in the terms of
  * the model. Allocates only when a larger workspace than ever before is needed. */
 opf_status opf_runner_prepare(opf_runner *runner, const int64_t *const *input_dims);
+/* Exact before a run too, unless sizes depend on data: those are exact after it. */
 void opf_runner_output_dims(const opf_runner *runner, int output, int64_t *dims);
+/* The largest shape that the output can have with the prepared sizes. */
+void opf_runner_output_most(const opf_runner *runner, int output, int64_t *dims);
 size_t opf_runner_workspace_bytes(const opf_runner *runner); /* of the prepared sizes */
-/* Runs on the prepared sizes. Allocates nothing. */
+/* Runs on the prepared sizes. Allocates nothing. Reports sizes found that do not fit each other. */
 opf_status opf_runner_run(opf_runner *runner, const void *const *inputs, void *const *outputs);
 void opf_runner_trace(opf_runner *runner, void (*trace)(void *data, int step, int begin), void *data);
 
