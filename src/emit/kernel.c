@@ -39,9 +39,6 @@ static opf_statements new_statements(const opf_nest *nest, opf_text *out) {
     opf_arena *arena = opf_pool_arena(nest->pool);
     size_t n_variables = nest->variables.count;
     opf_statements s = {.nest = nest, .names = {.arena = arena}, .indent = 1, .out = out};
-    const opf_expr **extents = OPF_ARRAY(arena, const opf_expr *, n_variables + 1);
-    for (size_t i = 0; i < n_variables; i++) extents[i] = nest->variables.data[i].extent;
-    s.domain = (opf_domain){(int)n_variables, extents};
     s.variables = OPF_ARRAY(arena, const char *, n_variables + 1);
     s.buffers = OPF_ARRAY(arena, const char *, nest->buffers.count + 1);
     s.used = OPF_ARRAY(arena, bool, nest->buffers.count + 1);

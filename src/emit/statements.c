@@ -25,7 +25,7 @@ static void print_variable(void *data, int position, opf_text *out) { opf_text_a
 
 static bool is_nonnegative(void *data, const opf_expr *e) {
     const opf_statements *s = data;
-    return opf_expr_prove_le(s->nest->pool, opf_int(s->nest->pool, 0), e, s->domain);
+    return opf_expr_prove_le(s->nest->pool, opf_int(s->nest->pool, 0), e, opf_nest_domain(s->nest, e, NULL));
 }
 
 static opf_emit_scope scope_of(opf_statements *s) { return (opf_emit_scope){print_load, print_variable, s, is_nonnegative}; }
@@ -199,6 +199,13 @@ static void print_reduce(opf_statements *s, const opf_code *code) {
     else line(s, "%s = opf_%s_%s(%s, %s);", name, row->join, suffix, name, value);
 }
 
+static void print_transpose(opf_statements *s, const opf_code *code) {
+    opf_run to = {code->buffer, code->offset};
+    const char *target = run_text(s, &to), *source = run_text(s, &code->operands[0]);
+    line(s, "opf_transpose_%s(%s, %s, %s, %s, %s, %s);", opf_emit_suffix(s->nest->buffers.data[code->buffer].dtype), target, text_of(s, code->value, false),
+         source, text_of(s, code->from, false), text_of(s, code->limit, false), text_of(s, code->to, false));
+}
+
 /* ---- all ---- */
 
 static void print_note(opf_statements *s, const char *text) {
@@ -227,6 +234,7 @@ static void print_code(opf_statements *s, const opf_code *code) {
     case OPF_CODE_ARRAY: print_array(s, code); break;
     case OPF_CODE_STORE: print_store(s, code); break;
     case OPF_CODE_REDUCE: print_reduce(s, code); break;
+    case OPF_CODE_TRANSPOSE: print_transpose(s, code); break;
     }
 }
 

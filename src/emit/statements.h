@@ -7,7 +7,6 @@
 
 typedef struct opf_statements {
     const opf_nest *nest;
-    opf_domain domain;           /* of all variables */
     opf_names names;
     const char **variables;      /* by position, once declared */
     const char **buffers;        /* by number */

@@ -28,11 +28,11 @@ static opf_targets decided(opf_scheduler *s, const opf_targets *targets, const o
     return copy;
 }
 
-/* `at` brought into from … to, where it is not known to lie there. */
-static const opf_expr *clamped(opf_scheduler *s, const opf_expr *at, const opf_expr *from, const opf_expr *to) {
-    opf_domain domain = opf_all_variables(s);
-    if (!opf_expr_prove_le(s->pool, from, at, domain)) at = opf_max(s->pool, at, from);
-    if (!opf_expr_prove_le(s->pool, at, to, domain)) at = opf_min(s->pool, at, to);
+/* `at` brought into from … to, where it is not known to lie there. What is known holds where there are elements. */
+static const opf_expr *clamped(opf_scheduler *s, int variable, const opf_expr *at, const opf_expr *from, const opf_expr *to) {
+    if (!opf_surely_positive(s, opf_extent(s, variable))) return opf_min(s->pool, opf_max(s->pool, at, from), to);
+    if (!opf_proves_le(s, from, at)) at = opf_max(s->pool, at, from);
+    if (!opf_proves_le(s, at, to)) at = opf_min(s->pool, at, to);
     return at;
 }
 
@@ -115,7 +115,7 @@ static void pieces(opf_scheduler *s, opf_block *block, opf_range range, opf_targ
         return;
     }
     s->boxes++;
-    const opf_expr *at = clamped(s, found.at, range.from, range.to);
+    const opf_expr *at = clamped(s, found.variable, found.at, range.from, range.to);
     opf_range low = {.variable = range.variable, .from = range.from, .to = at}, high = {.variable = range.variable, .from = at, .to = range.to};
     opf_targets below = decided(s, targets, found.condition, found.below), above = decided(s, targets, found.condition, !found.below);
     if (!is_empty(s, low.from, low.to)) pieces(s, block, low, &below);
@@ -165,6 +165,15 @@ static void guarded_append(opf_scheduler *s, opf_block *block, const nest *n, co
     if (n->guard) block = opf_code_if(s, block, n->guard);
     opf_block_append(s, block, before);
     opf_block_append(s, block, share);
+}
+
+static void emit_transposed(opf_scheduler *s, opf_block *block, const opf_axes *outer, const opf_transpose *transpose, opf_targets *targets, bool parallel) {
+    nest n = {.s = s, .outer = *outer, .inside = block};
+    if (parallel) {
+        n.shared = shared_loops(s, outer);
+        n.inside = opf_code_share(s, block, outer, n.shared);
+    }
+    opf_transpose_blocks(s, open_outer(&n), transpose, targets);
 }
 
 static void emit_shared(opf_scheduler *s, opf_block *block, const opf_axes *axes, opf_targets *targets) {
@@ -235,7 +244,7 @@ static void two_boxes(opf_scheduler *s, opf_block *block, const opf_axes *axes, 
                       const opf_break *found) {
     opf_pool *pool = s->pool;
     opf_dim extent = opf_extent(s, found->variable);
-    const opf_expr *at = clamped(s, found->at, opf_int(pool, 0), extent);
+    const opf_expr *at = clamped(s, found->variable, found->at, opf_int(pool, 0), extent);
     const opf_expr *starts[2] = {opf_int(pool, 0), at}, *ends[2] = {at, extent};
     for (int half = 0; half < 2; half++) {
         if (is_empty(s, starts[half], ends[half])) continue;
@@ -267,7 +276,10 @@ void opf_leaf_over(opf_scheduler *s, opf_block *block, opf_axes axes, const opf_
         return;
     }
     opf_axes_simplify(s, &axes, &slots);
-    if (parallel) emit_shared(s, block, &axes, targets);
+    opf_axes outer = axes;
+    opf_transpose transpose;
+    if (!chunk && opf_transpose_axes(s, &outer, targets, &transpose)) emit_transposed(s, block, &outer, &transpose, targets, parallel);
+    else if (parallel) emit_shared(s, block, &axes, targets);
     else emit_serial(s, block, &axes, chunk, targets);
 }
 

@@ -8,7 +8,6 @@
 typedef struct linearizer {
     opf_scheduler *s;
     opf_item *const *items;
-    opf_domain domain;
     opf_map memos; /* condition (or the linearizer, for none) → map of expressions */
 } linearizer;
 
@@ -48,27 +47,29 @@ static access item_access(const linearizer *l, const opf_expr *load) {
     return a;
 }
 
-static bool in_range(const linearizer *l, const access *a) {
+/* In range wherever there are elements at all. A load that not every point reads is so only if the tensor has some. */
+static bool in_range(const linearizer *l, const access *a, bool conditional) {
     opf_pool *pool = l->s->pool;
     for (int i = 0; i < a->rank; i++) {
+        if (conditional && !opf_surely_positive(l->s, a->extents[i])) return false;
         if (opf_is_value(a->indices[i], 0)) continue; /* nothing is evaluated in an empty domain */
-        if (!opf_expr_prove_le(pool, opf_int(pool, 0), a->indices[i], l->domain)) return false;
-        if (!opf_expr_prove_lt(pool, a->indices[i], a->extents[i], l->domain)) return false;
+        if (!opf_proves_le(l->s, opf_int(pool, 0), a->indices[i])) return false;
+        if (!opf_proves_lt(l->s, a->indices[i], a->extents[i])) return false;
     }
     return true;
 }
 
 static const opf_expr *zero_of(opf_pool *pool, opf_dtype dtype) { return opf_number(pool, dtype, 0); }
 
-/* The load itself; `safe` tells whether it may be evaluated at every point. */
-static const opf_expr *plain_load(linearizer *l, const opf_expr *load, bool *safe) {
+/* The load itself; `safe` tells whether it may be evaluated at every point, also where a condition around it fails. */
+static const opf_expr *plain_load(linearizer *l, const opf_expr *load, bool conditional, bool *safe) {
     opf_scheduler *s = l->s;
     access a = load->index < s->n_inputs ? input_access(l, load) : item_access(l, load);
     const opf_expr *indices[OPF_MAX_RANK];
     for (int i = 0; i < a.rank; i++) indices[i] = linear(l, a.indices[i], NULL);
-    const opf_expr *offset = opf_expr_simplify(s->pool, opf_row_major(s, a.rank, a.extents, indices), l->domain);
+    const opf_expr *offset = opf_simple(s, opf_row_major(s, a.rank, a.extents, indices));
     const opf_expr *e = opf_load(s->pool, (opf_dtype)load->dtype, a.buffer, a.scalar ? 0 : 1, &offset);
-    *safe = in_range(l, &a);
+    *safe = in_range(l, &a, conditional);
     if (*safe) opf_map_set(&s->safe, e, s);
     return e;
 }
@@ -79,7 +80,7 @@ static const opf_expr *both(opf_pool *pool, const opf_expr *a, const opf_expr *b
 static const opf_expr *side(linearizer *l, const opf_expr *e, const opf_expr *outer, const opf_expr *condition) {
     if (!opf_expr_has_load(e)) return e;
     bool safe;
-    if (!outer && e->kind == OPF_EXPR_LOAD) return plain_load(l, e, &safe);
+    if (!outer && e->kind == OPF_EXPR_LOAD) return plain_load(l, e, true, &safe);
     return linear(l, e, both(l->s->pool, outer, condition));
 }
 
@@ -96,7 +97,7 @@ static const opf_expr *linear_new(linearizer *l, const opf_expr *e, const opf_ex
     if (e->kind == OPF_EXPR_SELECT) return linear_select(l, e, condition);
     if (e->kind == OPF_EXPR_LOAD) {
         bool safe;
-        const opf_expr *load = plain_load(l, e, &safe);
+        const opf_expr *load = plain_load(l, e, condition != NULL, &safe);
         return safe || !condition ? load : opf_select(pool, condition, load, zero_of(pool, (opf_dtype)e->dtype));
     }
     const opf_expr *args[3];
@@ -121,6 +122,6 @@ static const opf_expr *linear(linearizer *l, const opf_expr *e, const opf_expr *
 }
 
 const opf_expr *opf_linear(opf_scheduler *s, opf_item *const *items, const opf_expr *e) {
-    linearizer l = {s, items, opf_all_variables(s), opf_map_new(s->arena)};
-    return linear(&l, opf_expr_simplify(s->pool, e, l.domain), NULL);
+    linearizer l = {s, items, opf_map_new(s->arena)};
+    return linear(&l, opf_simple(s, e), NULL);
 }

@@ -48,7 +48,8 @@ typedef enum opf_code_kind {
     OPF_CODE_INDEX,            /* variable = value, from here on */
     OPF_CODE_ARRAY,            /* stack array `buffer` exists from here on */
     OPF_CODE_STORE,            /* buffer[offset] = value; registers (offset NULL) come into being with their first store */
-    OPF_CODE_REDUCE            /* register buffer = [buffer combined with] the reduction of `to` contiguous elements */
+    OPF_CODE_REDUCE,           /* register buffer = [buffer combined with] the reduction of `to` contiguous elements */
+    OPF_CODE_TRANSPOSE         /* buffer[offset + r * value + c] = operand 0 [c * from + r], r below limit, c below to */
 } opf_code_kind;
 
 typedef struct opf_code opf_code;
@@ -62,7 +63,7 @@ struct opf_code {
     const char *text;
     int variable, buffer;
     int64_t step;
-    const opf_expr *from, *to, *offset, *value;
+    const opf_expr *from, *to, *limit, *offset, *value;
     opf_combiner combiner;     /* reduce: SUM … MAX */
     bool first;                /* reduce: the register takes the value, nothing is combined */
     bool declares;             /* store, reduce: the register comes into being here */
@@ -102,6 +103,10 @@ typedef struct opf_nest {
 /* Kernel arguments, in this order: the group's inputs, its results, then the packed constants.
  * Symbols: those that the nest uses, ascending by symbol index. (arena; count returned) */
 int opf_nest_symbols(const opf_nest *nest, const opf_symbol *const **out);
+
+/* Where an expression (or two) is evaluated: the ranges of its own variables. Nothing may be concluded from other
+ * variables: their loops may be empty. */
+opf_domain opf_nest_domain(const opf_nest *nest, const opf_expr *a, const opf_expr *b);
 
 opf_status opf_nest_schedule(opf_nest **out, const opf_group *group, const opf_machine *machine);
 void opf_nest_print(const opf_nest *nest, opf_text *out);

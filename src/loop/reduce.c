@@ -87,9 +87,8 @@ static bool bound_by(reduction *r, opf_ranges *ranges, int first, const opf_expr
     while (j >= 0 && !opf_expr_has_var(condition, ranges->at[j].variable)) j--;
     if (j < first || !opf_break_solve(r->s, condition, ranges->at[j].variable, &found)) return false;
     opf_range *range = &ranges->at[j];
-    opf_domain domain = opf_all_variables(r->s);
-    if (found.below && !opf_expr_prove_le(pool, range->to, found.at, domain)) range->to = opf_min(pool, range->to, found.at);
-    if (!found.below && !opf_expr_prove_le(pool, found.at, range->from, domain)) range->from = opf_max(pool, range->from, found.at);
+    if (found.below && !opf_proves_le(r->s, range->to, found.at)) range->to = opf_min(pool, range->to, found.at);
+    if (!found.below && !opf_proves_le(r->s, found.at, range->from)) range->from = opf_max(pool, range->from, found.at);
     return true;
 }
 

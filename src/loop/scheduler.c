@@ -8,14 +8,31 @@ int opf_variable_new(opf_scheduler *s, const char *name, opf_dim extent) {
     return (int)s->nest->variables.count - 1;
 }
 
-opf_domain opf_all_variables(opf_scheduler *s) {
-    int count = (int)s->nest->variables.count;
-    const opf_expr **extents = OPF_ARRAY(s->arena, const opf_expr *, count + 1);
-    for (int i = 0; i < count; i++) extents[i] = opf_extent(s, i);
-    return (opf_domain){count, extents};
+/* ---- what is known where an expression is evaluated ---- */
+
+typedef struct extent_list { const opf_nest *nest; const opf_expr **extents; int count; } extent_list;
+
+static bool take_extent(const opf_expr *e, void *data) {
+    extent_list *list = data;
+    if (e->kind != OPF_EXPR_VAR) return true;
+    list->extents[e->index] = list->nest->variables.data[e->index].extent;
+    if (e->index >= list->count) list->count = e->index + 1;
+    return true;
 }
 
-const opf_expr *opf_simple(opf_scheduler *s, const opf_expr *e) { return opf_expr_simplify(s->pool, e, opf_all_variables(s)); }
+opf_domain opf_nest_domain(const opf_nest *nest, const opf_expr *a, const opf_expr *b) {
+    size_t count = nest->variables.count;
+    extent_list list = {nest, OPF_ARRAY(opf_pool_arena(nest->pool), const opf_expr *, count + 1), 0};
+    for (size_t i = 0; i < count; i++) list.extents[i] = opf_int(nest->pool, 1);
+    opf_expr_visit(nest->pool, a, take_extent, &list);
+    if (b) opf_expr_visit(nest->pool, b, take_extent, &list);
+    return (opf_domain){list.count, list.extents};
+}
+
+const opf_expr *opf_simple(opf_scheduler *s, const opf_expr *e) { return opf_expr_simplify(s->pool, e, opf_nest_domain(s->nest, e, NULL)); }
+
+bool opf_proves_le(opf_scheduler *s, const opf_expr *a, const opf_expr *b) { return opf_expr_prove_le(s->pool, a, b, opf_nest_domain(s->nest, a, b)); }
+bool opf_proves_lt(opf_scheduler *s, const opf_expr *a, const opf_expr *b) { return opf_expr_prove_lt(s->pool, a, b, opf_nest_domain(s->nest, a, b)); }
 
 const opf_expr *opf_substitute(opf_scheduler *s, const opf_expr *e, int variable, const opf_expr *by) {
     const opf_expr **list = OPF_ARRAY(s->arena, const opf_expr *, variable + 1);
@@ -24,11 +41,10 @@ const opf_expr *opf_substitute(opf_scheduler *s, const opf_expr *e, int variable
 }
 
 void opf_substitute_all(opf_scheduler *s, opf_slots *slots, int variable, const opf_expr *by) {
-    opf_domain domain = opf_all_variables(s);
     for (size_t i = 0; i < slots->list.count; i++) {
         const opf_expr **slot = slots->list.data[i];
         if (!*slot || !opf_expr_has_var(*slot, variable)) continue;
-        *slot = opf_expr_simplify(s->pool, opf_substitute(s, *slot, variable, by), domain);
+        *slot = opf_simple(s, opf_substitute(s, *slot, variable, by));
     }
 }
 
@@ -85,13 +101,18 @@ opf_dim opf_extent_product(opf_scheduler *s, const opf_axes *axes, int from, int
     return product;
 }
 
+static bool is_factor(const opf_expr *e, const opf_expr *product) {
+    if (e == product) return true;
+    bool times = product->kind == OPF_EXPR_BINARY && product->op == OPF_OP_MUL;
+    return times && (is_factor(e, product->args[0]) || is_factor(e, product->args[1]));
+}
+
+/* A root without elements is never entered: inside, every factor of its extents is at least 1. */
 static bool only_root_symbols(const opf_expr *e, void *data) {
     const opf_scheduler *s = data;
     if (e->kind != OPF_EXPR_SYMBOL) return true;
-    for (int i = 0; i < s->root.count; i++) { /* a root of product size zero is never entered */
-        opf_dim extent = opf_extent(s, s->root.at[i]);
-        if (extent == e) return true;
-    }
+    for (int i = 0; i < s->root.count; i++)
+        if (is_factor(e, opf_extent(s, s->root.at[i]))) return true;
     return false;
 }
 

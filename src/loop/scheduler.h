@@ -10,6 +10,7 @@
  * code.c     statements
  * body.c     the innermost statements: common sub-expressions, invariants hoisted
  * leaf.c     map nests
+ * transpose.c blocks of what is read crosswise
  * phases.c   one transcendental function a loop
  * reduce.c   reductions
  * root.c     roots: results, their kept stages, their loops
@@ -98,8 +99,9 @@ typedef struct opf_scheduler {
 int opf_variable_new(opf_scheduler *s, const char *name, opf_dim extent);
 static inline const opf_expr *opf_variable(opf_scheduler *s, int variable) { return opf_var(s->pool, variable); }
 static inline opf_dim opf_extent(const opf_scheduler *s, int variable) { return s->nest->variables.data[variable].extent; }
-opf_domain opf_all_variables(opf_scheduler *s);
-const opf_expr *opf_simple(opf_scheduler *s, const opf_expr *e); /* simplified over all variables */
+const opf_expr *opf_simple(opf_scheduler *s, const opf_expr *e); /* simplified over its variables */
+bool opf_proves_le(opf_scheduler *s, const opf_expr *a, const opf_expr *b);
+bool opf_proves_lt(opf_scheduler *s, const opf_expr *a, const opf_expr *b);
 const opf_expr *opf_substitute(opf_scheduler *s, const opf_expr *e, int variable, const opf_expr *by);
 void opf_substitute_all(opf_scheduler *s, opf_slots *slots, int variable, const opf_expr *by);
 int opf_buffer_new(opf_scheduler *s, opf_memory memory, opf_dtype dtype, const char *name, opf_dim elements);
@@ -197,6 +199,15 @@ void opf_leaf_over(opf_scheduler *s, opf_block *block, opf_axes axes, const opf_
 int opf_phases_count(opf_scheduler *s, const opf_targets *targets, int innermost);
 /* Stores the targets for the lanes of a chunk, one function a loop. */
 void opf_phases(opf_scheduler *s, opf_block *block, const opf_chunk *chunk, const opf_targets *targets);
+
+/* ---- transpose.c ---- */
+/* A nest in blocks of two axes; `number` counts the blocks of the outer one. */
+typedef struct opf_transpose { int outer, inner, number; } opf_transpose;
+/* True where the targets read along an outer axis what the innermost loop strides through: `axes` then holds what is left
+ * and the number of the block. */
+bool opf_transpose_axes(opf_scheduler *s, opf_axes *axes, const opf_targets *targets, opf_transpose *out);
+/* The blocks of one number, inside the loops over those axes. */
+void opf_transpose_blocks(opf_scheduler *s, opf_block *block, const opf_transpose *transpose, const opf_targets *targets);
 
 /* ---- reduce.c ---- */
 /* The variable that its innermost loop should run over, among the item's own and `bound` ones of the root; -1: it has none. */

@@ -14,6 +14,7 @@
 #include <ctype.h>
 #include <dlfcn.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -415,7 +416,7 @@ static inline void case_compare(naive *n, size_t result, const void *got, const 
         if (!same) {
             opf_text text = {0};
             opf_emit_kernel(n->c->nest, "kernel", &text);
-            case_fail(n->c, "%s, result %zu, element %lld: %.9g and not %.9g\n%s", what, result, (long long)k, a, b, text.data);
+            case_fail(n->c, "%s, result %zu, element %lld: %.9g and not %.9g\n%s\n%s", what, result, (long long)k, a, b, n->c->text, text.data);
         }
     }
 }
@@ -445,8 +446,21 @@ static inline void case_call(naive *n, int parts, walled *results) {
     walled_free(&scratch);
 }
 
+/* What runs now, for a kernel that touches what it must not. */
+static const kernel_case *running;
+
+static inline void case_crashed(int number) {
+    opf_text text = {0};
+    opf_emit_kernel(running->nest, "kernel", &text);
+    fprintf(stderr, "case '%s': signal %d\n%s\n%s", running->title, number, running->text, opf_text_string(&text));
+    _exit(1);
+}
+
 static inline void case_run(const kernel_case *c, int run) {
     naive n = {.c = c};
+    running = c;
+    signal(SIGSEGV, case_crashed);
+    signal(SIGFPE, case_crashed);
     walled one[MOST_TENSORS], three[MOST_TENSORS];
     for (int i = 0; i < c->n_sizes; i++) n.symbols[c->sizes[i]->index] = c->values[i][run];
     for (int i = 0; i < (int)c->group.stages.inputs.count; i++) naive_input(&n, i, 77u + 31u * (uint32_t)i + (uint32_t)run);
