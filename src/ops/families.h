@@ -28,9 +28,13 @@
     X(attention)                                                                                                       \
     X(rotary)                                                                                                          \
     X(state)                                                                                                           \
+    X(sample)                                                                                                          \
+    X(roi)                                                                                                             \
+    X(blocks)                                                                                                          \
     X(einsum)                                                                                                          \
     X(select)                                                                                                          \
     X(scatter)                                                                                                          \
+    X(recurrent)                                                                                                       \
     X(scan)                                                                                                            \
     X(qlinear)                                                                                                         \
     X(loss)

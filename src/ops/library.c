@@ -7,6 +7,7 @@
 
 #include "opf_lib_det.h"
 #include "opf_lib_nms.h"
+#include "opf_lib_recurrent.h"
 #include "opf_lib_scatter.h"
 #include "opf_lib_select.h"
 #include "opf_lib_topk.h"

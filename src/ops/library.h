@@ -20,7 +20,11 @@ struct opf_lib_args;
     X(compress, select, "the size of the result is data")                                                              \
     X(unique, unique, "sorts; the size of the result is data")                                                         \
     X(nms, nms, "each choice depends on the earlier ones; the size of the result is data")                             \
-    X(det, det, "elimination chooses pivots by data")
+    X(det, det, "elimination chooses pivots by data")                                                                  \
+    X(rnn, recurrent, "each step needs the state of the one before")                                                   \
+    X(gru, recurrent, "each step needs the state of the one before")                                                   \
+    X(lstm, recurrent, "each step needs the state of the one before")                                                  \
+    X(lstm_quantized, recurrent, "each step needs the state of the one before")
 
 /* The prelude's headers in the order in which they are pasted, each with the one that it needs. */
 #define OPF_LIBRARY_FILES(X)                                                                                           \
@@ -29,7 +33,8 @@ struct opf_lib_args;
     X(select, "")                                                                                                      \
     X(unique, "")                                                                                                      \
     X(nms, "topk")                                                                                                     \
-    X(det, "")
+    X(det, "")                                                                                                         \
+    X(recurrent, "")
 
 typedef struct opf_library_kernel {
     const char *name;                       /* "topk" */
