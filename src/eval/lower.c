@@ -190,7 +190,7 @@ static bool steps(const opf_expr *e) {
 
 static int lower_rounded(opf_lowering *l, const opf_expr *e, int mask) {
     int value = lower(l, e, mask);
-    if (e->kind != OPF_EXPR_BINARY && e->kind != OPF_EXPR_UNARY) return value;
+    if (e->kind == OPF_EXPR_FLOAT || e->kind == OPF_EXPR_CAST) return value;
     opf_instruction instruction = instruction_of(OPF_LANES_CAST);
     instruction.dtype = instruction.from = e->dtype;
     instruction.a = value;

@@ -95,15 +95,14 @@ static opf_status nearest(opf_call *call, const opf_resize *resize) {
 
 /* ---- linear and cubic ---- */
 
-/* Keys' cubic at distance x in [0, 1] and in [1, 2] of the tap, coefficient a. */
-static const opf_expr *cubic_near(opf_call *call, const opf_expr *x, double a) {
+const opf_expr *opf_cubic_near(opf_call *call, const opf_expr *x, double a) {
     opf_pool *pool = call->pool;
     opf_dtype dtype = (opf_dtype)x->dtype;
     const opf_expr *inner = opf_binary(pool, OPF_OP_SUB, opf_binary(pool, OPF_OP_MUL, opf_real(pool, dtype, a + 2), x), opf_real(pool, dtype, a + 3));
     return opf_binary(pool, OPF_OP_ADD, opf_binary(pool, OPF_OP_MUL, opf_binary(pool, OPF_OP_MUL, inner, x), x), opf_real(pool, dtype, 1));
 }
 
-static const opf_expr *cubic_far(opf_call *call, const opf_expr *x, double a) {
+const opf_expr *opf_cubic_far(opf_call *call, const opf_expr *x, double a) {
     opf_pool *pool = call->pool;
     opf_dtype dtype = (opf_dtype)x->dtype;
     const opf_expr *inner = opf_binary(pool, OPF_OP_SUB, opf_binary(pool, OPF_OP_MUL, opf_real(pool, dtype, a), x), opf_real(pool, dtype, 5 * a));
@@ -143,10 +142,10 @@ static tap_list taps_of(opf_call *call, const opf_resize *resize, const opf_resi
         taps.weights[0] = rest;
         taps.weights[1] = ratio;
     } else {
-        taps.weights[0] = cubic_far(call, opf_binary(pool, OPF_OP_ADD, ratio, one), a);
-        taps.weights[1] = cubic_near(call, ratio, a);
-        taps.weights[2] = cubic_near(call, rest, a);
-        taps.weights[3] = cubic_far(call, opf_binary(pool, OPF_OP_ADD, rest, one), a);
+        taps.weights[0] = opf_cubic_far(call, opf_binary(pool, OPF_OP_ADD, ratio, one), a);
+        taps.weights[1] = opf_cubic_near(call, ratio, a);
+        taps.weights[2] = opf_cubic_near(call, rest, a);
+        taps.weights[3] = opf_cubic_far(call, opf_binary(pool, OPF_OP_ADD, rest, one), a);
     }
     for (int k = 0; k < taps.count; k++) taps.positions[k] = opf_add(pool, base, opf_call_int(call, k - (taps.count / 2 - 1)));
     if (resize->exclude_outside && taps.count == CUBIC_TAPS) drop_outside(call, &taps, axis);
@@ -194,8 +193,8 @@ static const opf_expr *filter_weight(opf_call *call, const opf_resize *resize, c
     const opf_expr *d = opf_unary(pool, OPF_OP_ABS, quotient(call, compute, steps, unit));
     const opf_expr *zero = opf_real(pool, compute, 0), *one = opf_real(pool, compute, 1);
     if (resize->mode == OPF_RESIZE_LINEAR) return opf_binary(pool, OPF_OP_MAX, opf_binary(pool, OPF_OP_SUB, one, d), zero);
-    const opf_expr *outer = opf_select(pool, opf_binary(pool, OPF_OP_LT, d, opf_real(pool, compute, 2)), cubic_far(call, d, resize->cubic_coefficient), zero);
-    return opf_select(pool, opf_binary(pool, OPF_OP_LE, d, one), cubic_near(call, d, resize->cubic_coefficient), outer);
+    const opf_expr *outer = opf_select(pool, opf_binary(pool, OPF_OP_LT, d, opf_real(pool, compute, 2)), opf_cubic_far(call, d, resize->cubic_coefficient), zero);
+    return opf_select(pool, opf_binary(pool, OPF_OP_LE, d, one), opf_cubic_near(call, d, resize->cubic_coefficient), outer);
 }
 
 /* One pass: sums `tensor` along `axis` with normalised weights. Stages: the weights' sums, the weighted sums, their quotient. */

@@ -38,4 +38,8 @@ typedef struct opf_resize {
 /* Appends the stages and makes the last one output 0. */
 opf_status opf_call_resample(opf_call *call, const opf_resize *resize);
 
+/* Keys' cubic at distance x in [0, 1] and in [1, 2] of the tap, coefficient a. */
+const opf_expr *opf_cubic_near(opf_call *call, const opf_expr *x, double a);
+const opf_expr *opf_cubic_far(opf_call *call, const opf_expr *x, double a);
+
 #endif
