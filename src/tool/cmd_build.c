@@ -3,7 +3,7 @@
 
 int cmd_build(tool *t) {
     if (!t->output) {
-        complain(t, "usage: opfuse build MODEL -o FILE.so; -o is missing");
+        complain(t, "usage", "usage: opfuse build MODEL -o FILE.so; -o is missing");
         return EXIT_USAGE;
     }
     opf_model *model;

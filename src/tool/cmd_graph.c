@@ -12,11 +12,11 @@ static bool ends_in(const char *path, const char *ending) {
 int cmd_graph(tool *t) {
     bool svg = t->output && ends_in(t->output, ".svg");
     if (t->before && t->after) {
-        complain(t, "--before and --after exclude each other");
+        complain(t, "usage", "--before and --after exclude each other");
         return EXIT_USAGE;
     }
     if (t->output && !svg && !ends_in(t->output, ".dot")) {
-        complain(t, "-o %s: the name of a picture must end in .svg or .dot", t->output);
+        complain(t, "usage", "-o %s: the name of a picture must end in .svg or .dot", t->output);
         return EXIT_USAGE;
     }
     opf_model *model;

@@ -73,15 +73,15 @@ static char *file_of(const tool *t, const opf_array *array, size_t index) {
 static bool make_folder(const tool *t, const char *path) {
     char *partial = strdup(path);
     bool good = partial != NULL;
-    for (char *c = partial; good && *c; c++) {
-        if (c == partial || (c[1] != '/' && c[1])) continue;
-        char after = c[1];
-        c[1] = '\0';
+    for (size_t end = 1; good && partial[end - 1]; end++) {
+        char after = partial[end];
         struct stat about;
+        if (after && after != '/') continue;
+        partial[end] = '\0';
         good = mkdir(partial, 0777) == 0 || (stat(partial, &about) == 0 && S_ISDIR(about.st_mode));
-        c[1] = after;
+        partial[end] = after;
     }
-    if (!good) complain(t, "-o %s: the folder cannot be made: %s", path, strerror(errno));
+    if (!good) complain(t, "io", "-o %s: the folder cannot be made: %s", path, strerror(errno));
     free(partial);
     return good;
 }

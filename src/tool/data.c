@@ -81,7 +81,7 @@ opf_status data_sets(tool *t, char ***folders, size_t *count) {
     if (folder) closedir(folder);
     qsort(*folders, *count, sizeof **folders, by_number);
     if (*count) return OPF_OK;
-    complain(t, "--data %s: %s", t->data, folder ? "the folder holds neither input_0.pb nor test_data_set_*" : "there is no such folder");
+    complain(t, "io", "--data %s: %s", t->data, folder ? "the folder holds neither input_0.pb nor test_data_set_*" : "there is no such folder");
     return OPF_ERROR_INPUT;
 }
 
@@ -156,7 +156,7 @@ opf_status feed_fill(tool *t, feed *f, opf_model *model, const char *data_set) {
     for (size_t i = 0; i < f->n_inputs; i++) given_for(t, model, i, used);
     for (size_t i = 0; i < t->n_inputs && status == OPF_OK; i++) {
         if (used[i]) continue;
-        complain(t, "--input %s: the model has no such input", t->inputs[i]);
+        complain(t, "usage", "--input %s: the model has no such input", t->inputs[i]);
         status = OPF_ERROR_USAGE;
     }
     for (size_t i = 0; i < f->n_inputs && status == OPF_OK; i++) status = fill_input(t, f, i, data_set, used);

@@ -43,7 +43,7 @@ static int start(tool *t, int count, char **arguments) {
     }
     t->verb = verb_find(first);
     if (!t->verb) {
-        complain(t, "there is no verb '%s'; opfuse --help lists them", first);
+        complain(t, "usage", "there is no verb '%s'; opfuse --help lists them", first);
         return EXIT_USAGE;
     }
     int status = options_read(t, count - 2, arguments + 2);

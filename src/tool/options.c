@@ -134,12 +134,12 @@ static int apply(tool *t, const option *o, const char *value) {
         return exit_status(status);
     }
     if (o->set(t, value)) return 0;
-    if (o->argument) complain(t, "option %s: '%s' is no %s", o->name, value, o->argument);
+    if (o->argument) complain(t, "usage", "option %s: '%s' is no %s", o->name, value, o->argument);
     return EXIT_USAGE;
 }
 
 static int misuse(const tool *t, const char *what, const char *name) {
-    complain(t, "%s '%s'; opfuse %s --help lists the options", what, name, t->verb->name);
+    complain(t, "usage", "%s '%s'; opfuse %s --help lists the options", what, name, t->verb->name);
     return EXIT_USAGE;
 }
 
@@ -168,7 +168,7 @@ int options_read(tool *t, int count, char **arguments) {
         if (status) return status;
     }
     if (t->help || t->version || t->model || !t->verb->arguments[0]) return 0;
-    complain(t, "usage: opfuse %s %s; the model is missing", t->verb->name, t->verb->arguments);
+    complain(t, "usage", "usage: opfuse %s %s; the model is missing", t->verb->name, t->verb->arguments);
     return EXIT_USAGE;
 }
 

@@ -83,10 +83,10 @@ static void say(const tool *t, opf_severity severity, const char *code, const ch
     fprintf(stderr, "opfuse: %s%s%s%s: %s\n", severity == OPF_ERROR ? "error" : "note", code ? "[" : "", code ? code : "", code ? "]" : "", text);
 }
 
-void complain(const tool *t, const char *format, ...) {
+void complain(const tool *t, const char *code, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    say(t, OPF_ERROR, "usage", format, arguments);
+    say(t, OPF_ERROR, code, format, arguments);
     va_end(arguments);
 }
 

@@ -57,7 +57,7 @@ void print_json(json_t *value); /* takes over the reference */
 /* Flushes; EXIT_ERROR with a sentence where standard output could not take all of it. */
 int finish_output(int status);
 void tell(tool *t);             /* the context's new messages */
-void complain(const tool *t, const char *format, ...) __attribute__((format(printf, 2, 3))); /* an error of the tool's own */
+void complain(const tool *t, const char *code, const char *format, ...) __attribute__((format(printf, 3, 4)));/* an error of the tool's own */
 void note(const tool *t, const char *format, ...) __attribute__((format(printf, 2, 3)));     /* unless -q */
 int exit_status(opf_status status);
 void listen(tool *t);           /* dumps, times, remarks and progress of the context */

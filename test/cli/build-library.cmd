@@ -1,0 +1,25 @@
+# status 0
+opfuse build $root/test/cli/models/matmul.onnx -o my-net.so -q
+ls
+cat >use.c <<END
+#include "my-net.h"
+#include <stdio.h>
+int main(void) {
+    static _Alignas(64) char workspace[1 << 20];
+    float a[6] = {1, 2, 3, 4, 5, 6}, b[3] = {1, 10, 100}, y[2];
+    int64_t a_dims[] = {2, 3}, b_dims[] = {3, 1}, y_dims[2];
+    const int64_t *const dims[] = {a_dims, b_dims};
+    const void *const inputs[] = {a, b};
+    void *const outputs[] = {y};
+    if (my_net_workspace_bytes(dims) > sizeof workspace) return 1;
+    printf("%d\n", my_net_run(inputs, dims, outputs, workspace));
+    my_net_output_dims(dims, 0, y_dims);
+    printf("%d %d: %g %g\n", (int)y_dims[0], (int)y_dims[1], y[0], y[1]);
+    b_dims[0] = 4;
+    puts(my_net_problem(my_net_run(inputs, dims, outputs, workspace)));
+    return 0;
+}
+END
+cc -std=c11 -Wall -Wextra -Werror use.c ./my-net.so -lm -o use
+./use
+nm -D --undefined-only my-net.so | grep -E "malloc|calloc|realloc|free" || echo "no allocator"

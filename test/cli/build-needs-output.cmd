@@ -1,0 +1,2 @@
+# status 2
+opfuse build $root/test/cli/models/matmul.onnx

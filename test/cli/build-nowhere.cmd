@@ -1,0 +1,2 @@
+# status 1
+opfuse build $root/test/cli/models/matmul.onnx -o nowhere/net.so -q

@@ -1,0 +1,2 @@
+# status 0
+opfuse check $root/test/cli/models/matmul.onnx --json

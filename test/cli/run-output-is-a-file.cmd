@@ -1,0 +1,3 @@
+# status 1
+touch out
+opfuse run $root/test/cli/models/chain.onnx -o out -q

@@ -1,0 +1,5 @@
+# status 3
+mkdir set
+opfuse run $root/test/cli/models/chain.onnx --hint n=9 --format=pb -o set -q >/dev/null
+opfuse verify $root/test/cli/models/chain.onnx --hint n=9 --data set -q >/dev/null
+opfuse verify $root/test/cli/models/chain.onnx --hint n=9 --seed 1 --data set -q

@@ -1,0 +1,2 @@
+# status 1
+opfuse verify $root/test/cli/models/chain.onnx --data nowhere
