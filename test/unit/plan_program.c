@@ -80,7 +80,7 @@ static opf_group *group(fixture *f, opf_step_kind step, const char *text, opf_va
 
 static opf_nest *nest_of(fixture *f, const opf_group *g) {
     opf_nest *nest = OPF_NEW(f->module->arena, opf_nest);
-    *nest = (opf_nest){.group = g, .machine = &f->machine, .units = f->length, .scratch_bytes = opf_int(f->module->pool, 0), .flops = 100, .bytes = 800};
+    *nest = (opf_nest){.group = g, .pool = f->module->pool, .machine = &f->machine, .units = f->length, .scratch_bytes = opf_int(f->module->pool, 0), .flops = 100, .bytes = 800};
     return nest;
 }
 
