@@ -31,10 +31,12 @@
     X(sample)                                                                                                          \
     X(roi)                                                                                                             \
     X(blocks)                                                                                                          \
+    X(spectral)                                                                                                        \
     X(einsum)                                                                                                          \
     X(select)                                                                                                          \
     X(scatter)                                                                                                          \
     X(recurrent)                                                                                                       \
+    X(trees)                                                                                                           \
     X(scan)                                                                                                            \
     X(qlinear)                                                                                                         \
     X(loss)

@@ -11,6 +11,7 @@
 #include "opf_lib_scatter.h"
 #include "opf_lib_select.h"
 #include "opf_lib_topk.h"
+#include "opf_lib_trees.h"
 #include "opf_lib_unique.h"
 
 #define KERNEL_FUNCTION(name, file, why)                                                                               \

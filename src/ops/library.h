@@ -21,10 +21,12 @@ struct opf_lib_args;
     X(unique, unique, "sorts; the size of the result is data")                                                         \
     X(nms, nms, "each choice depends on the earlier ones; the size of the result is data")                             \
     X(det, det, "elimination chooses pivots by data")                                                                  \
+    X(bits, bits, "expressions compute with values, not with their bits")                                              \
     X(rnn, recurrent, "each step needs the state of the one before")                                                   \
     X(gru, recurrent, "each step needs the state of the one before")                                                   \
     X(lstm, recurrent, "each step needs the state of the one before")                                                  \
-    X(lstm_quantized, recurrent, "each step needs the state of the one before")
+    X(lstm_quantized, recurrent, "each step needs the state of the one before")                                        \
+    X(trees, trees, "where a row goes next is data")
 
 /* The prelude's headers in the order in which they are pasted, each with the one that it needs. */
 #define OPF_LIBRARY_FILES(X)                                                                                           \
@@ -34,7 +36,8 @@ struct opf_lib_args;
     X(unique, "")                                                                                                      \
     X(nms, "topk")                                                                                                     \
     X(det, "")                                                                                                         \
-    X(recurrent, "")
+    X(recurrent, "")                                                                                                   \
+    X(trees, "")
 
 typedef struct opf_library_kernel {
     const char *name;                       /* "topk" */
