@@ -1,10 +1,14 @@
 /* Policy best: TVM's groups on the graph that the passes have left, then grown.
  *
- * Groups without contractions, windows and opaque nodes are joined where the whole is one loop nest that works row by row
+ * First, groups without contractions, windows and opaque nodes are joined where the whole is one loop nest that works row by row
  * (rows.c): softmax and normalisations written out, element-wise work behind and in front of reductions, several results
  * of one shape. A group is joined with one that reads it together with all groups on the ways between, so that no cycle
- * can arise. This goes on until nothing changes. */
+ * can arise. This goes on until nothing changes.
+ *
+ * Then, groups that reduce nothing are joined with the one group that reads them, where that is a contraction or a pool in
+ * front of which their work is cheap (prologue.c). */
 #include "fuse/fuser.h"
+#include "fuse/prologue.h"
 #include "fuse/rows.h"
 
 typedef OPF_VEC(opf_node *) opf_node_list;
@@ -20,7 +24,9 @@ typedef struct opf_growth {
     opf_fuser *fuser;
     opf_node_list *members; /* per group number, in graph order; empty for groups that were joined to others */
     bool *light;            /* per group: may grow by rows */
+    bool *closed;           /* per group: folded or opaque */
     bool *view;             /* per group: only views */
+    bool *prologue;         /* per node: joined as work in front of another group */
     opf_node_list *users, *producers; /* per node, those that run, each once */
     /* The set of groups that is being looked at. */
     int *ahead, *behind;    /* stamp per group: can be reached from the source, reaches the sink */
@@ -165,7 +171,7 @@ static opf_outcome judge(opf_growth *growth, opf_node_list nodes, opf_kind *kind
     return outcome;
 }
 
-static void join(opf_growth *growth, opf_node_list nodes, opf_kind kind)
+static void join(opf_growth *growth, opf_node_list nodes, opf_kind kind, opf_rule_number rule)
 {
     int into = growth->set.data[0];
     for (size_t s = 1; s < growth->set.count; s++)
@@ -173,7 +179,7 @@ static void join(opf_growth *growth, opf_node_list nodes, opf_kind kind)
     growth->members[into] = nodes;
     growth->view[into] = false;
     growth->fuser->group_kinds[into] = kind;
-    growth->fuser->formed[into] = OPF_RULE_ROWS;
+    growth->fuser->formed[into] = rule;
     number_members(growth, into, into);
 }
 
@@ -194,7 +200,7 @@ static opf_outcome try_join(opf_growth *growth, int source, int sink, bool do_jo
     opf_kind kind = OPF_KIND_OPAQUE;
     opf_outcome outcome = judge(growth, nodes, &kind);
     if (do_join && outcome.rule == OPF_RULE_ROWS)
-        join(growth, nodes, kind);
+        join(growth, nodes, kind, OPF_RULE_ROWS);
     return outcome;
 }
 
@@ -218,6 +224,83 @@ static void grow(opf_growth *growth)
         for (int i = 0; i < growth->fuser->n_nodes; i++)
             while (!growth->fuser->folded[i] && grow_from(growth, growth->fuser->graph->nodes.data[i]))
                 changed = true;
+    }
+}
+
+/* ---- work in front of contractions and windows ---- */
+
+/* The one group that reads the results of `group`; -1 where there are none or several, or a result is a model output. */
+static int only_user(const opf_growth *growth, int group)
+{
+    int user = -1;
+    for (size_t m = 0; m < growth->members[group].count; m++) {
+        const opf_node *node = growth->members[group].data[m];
+        for (int k = 0; k < node->n_outputs; k++)
+            if (node->outputs[k] && node->outputs[k]->is_output)
+                return -1;
+        for (size_t u = 0; u < growth->users[node->id].count; u++) {
+            int other = growth->fuser->group_of[growth->users[node->id].data[u]->id];
+            if (other == group)
+                continue;
+            if (user >= 0 && other != user)
+                return -1;
+            user = other;
+        }
+    }
+    return user;
+}
+
+static bool compose_alone(opf_growth *growth, int number, opf_group *group)
+{
+    *group = (opf_group){.id = number};
+    group->nodes.data = growth->members[number].data;
+    group->nodes.count = growth->members[number].count;
+    return opf_compose(growth->fuser, group) == OPF_OK;
+}
+
+static opf_rule_number judge_prologue(opf_growth *growth, int source, int sink)
+{
+    opf_fuser *fuser = growth->fuser;
+    if (only_user(growth, source) != sink)
+        return OPF_RULE_PROLOGUE_SHARED;
+    if (growth->members[source].count + growth->members[sink].count > (size_t)fuser->max_depth)
+        return OPF_RULE_TOO_LARGE;
+    opf_arena *scratch = opf_arena_new(), *kept = fuser->arena;
+    fuser->arena = scratch;
+    opf_group producer, user;
+    opf_rule_number rule = OPF_RULE_TOO_LARGE;
+    if (compose_alone(growth, source, &producer) && compose_alone(growth, sink, &user))
+        rule = opf_prologue_fits(&producer, &user, fuser->pool, scratch);
+    fuser->arena = kept;
+    opf_arena_free(scratch);
+    return rule;
+}
+
+/* Is it a matter of prologues? Views in front cost nothing where they are. */
+static bool may_be_prologue(const opf_growth *growth, int source, int sink)
+{
+    return growth->light[source] && !growth->view[source] && !growth->light[sink] && !growth->closed[sink];
+}
+
+static void join_prologue(opf_growth *growth, int source, int sink)
+{
+    for (size_t m = 0; m < growth->members[source].count; m++)
+        growth->prologue[growth->members[source].data[m]->id] = true;
+    growth->set.count = 0;
+    OPF_PUSH(growth->fuser->arena, &growth->set, sink);
+    OPF_PUSH(growth->fuser->arena, &growth->set, source);
+    opf_rule_number formed = growth->fuser->formed[sink];
+    join(growth, united(growth), growth->fuser->group_kinds[sink], formed == OPF_RULE_SINGLE ? OPF_RULE_PROLOGUE : formed);
+}
+
+/* Latest nodes first: what is in front of a prologue is then in front of the whole. */
+static void take_prologues(opf_growth *growth)
+{
+    for (int i = growth->fuser->n_nodes - 1; i >= 0; i--) {
+        int source = growth->fuser->group_of[i];
+        int sink = growth->fuser->folded[i] ? -1 : only_user(growth, source);
+        if (sink >= 0 && may_be_prologue(growth, source, sink) && judge_prologue(growth, source, sink) == OPF_RULE_PROLOGUE)
+            join_prologue(growth, source, sink);
     }
 }
 
@@ -246,6 +329,8 @@ static void record_attempts(opf_growth *growth)
             int source = fuser->group_of[i], sink = fuser->group_of[to->id];
             if (source != sink && growth->light[source] && growth->light[sink])
                 OPF_PUSH(fuser->arena, &growth->attempts[i], (opf_attempt){to, try_join(growth, source, sink, false)});
+            else if (source != sink && may_be_prologue(growth, source, sink))
+                OPF_PUSH(fuser->arena, &growth->attempts[i], (opf_attempt){to, {.rule = judge_prologue(growth, source, sink)}});
         }
     }
 }
@@ -258,7 +343,10 @@ static opf_outcome outcome_of_use(opf_fuser *fuser, const opf_node *from, const 
     if (fuser->group_of[from->id] == fuser->group_of[to->id]) {
         if (is_stored(fuser, value))
             return (opf_outcome){.rule = OPF_RULE_IN_PASSING};
-        return opf_rules[tvm->rule].verdict == OPF_FUSED ? *tvm : (opf_outcome){.rule = OPF_RULE_ROWS};
+        if (opf_rules[tvm->rule].verdict == OPF_FUSED)
+            return *tvm;
+        bool in_front = growth->prologue[from->id] && !growth->prologue[to->id];
+        return (opf_outcome){.rule = in_front ? OPF_RULE_PROLOGUE : OPF_RULE_ROWS};
     }
     const opf_attempts *attempts = &growth->attempts[from->id];
     for (size_t a = 0; a < attempts->count; a++)
@@ -284,6 +372,8 @@ static opf_growth *new_growth(opf_fuser *fuser)
         .fuser = fuser,
         .members = OPF_ARRAY(arena, opf_node_list, groups),
         .light = OPF_ARRAY(arena, bool, groups),
+        .closed = OPF_ARRAY(arena, bool, groups),
+        .prologue = OPF_ARRAY(arena, bool, n),
         .view = OPF_ARRAY(arena, bool, groups),
         .users = OPF_ARRAY(arena, opf_node_list, n),
         .producers = OPF_ARRAY(arena, opf_node_list, n),
@@ -297,8 +387,9 @@ static opf_growth *new_growth(opf_fuser *fuser)
     for (int i = 0; i < n; i++) {
         int g = fuser->group_of[i];
         OPF_PUSH(arena, &growth->members[g], fuser->graph->nodes.data[i]);
-        bool light = !fuser->folded[i] && fuser->kinds[i] != OPF_KIND_OPAQUE && opf_stages_are_light(&fuser->calls[i]->stages);
-        growth->light[g] = growth->light[g] && light;
+        bool closed = fuser->folded[i] || fuser->kinds[i] == OPF_KIND_OPAQUE;
+        growth->closed[g] = growth->closed[g] || closed;
+        growth->light[g] = growth->light[g] && !closed && opf_stages_are_light(&fuser->calls[i]->stages);
         growth->view[g] = growth->view[g] && is_view(fuser->graph->nodes.data[i]);
     }
     link_nodes(growth);
@@ -325,6 +416,7 @@ void opf_policy_best(opf_fuser *fuser)
     opf_policy_tvm(fuser);
     opf_growth *growth = new_growth(fuser);
     grow(growth);
+    take_prologues(growth);
     record_attempts(growth);
     compact(growth);
     fuser->policy_data = growth;

@@ -16,6 +16,8 @@ const opf_rule opf_rules[OPF_RULE_COUNT] = {
         "'{from}' and '{to}' are computed row by row in one loop nest: '{value}' is never stored whole"},
     [OPF_RULE_IN_PASSING] = {"in-passing", -1, OPF_FUSED,
         "'{value}' is stored for others, and '{to}' takes each element of it in passing"},
+    [OPF_RULE_PROLOGUE] = {"prologue", -1, OPF_FUSED,
+        "'{from}' ({from_kind}) is done while '{to}' ({to_kind}) reads its operand: '{value}' is never stored"},
     [OPF_RULE_PINNED] = {"pinned", -1, OPF_FUSED, "the groups file puts '{from}' and '{to}' in one group"},
 
     [OPF_RULE_POLICY_NONE] = {"policy-none", -1, OPF_REFUSED, "policy none: each node is a kernel of its own"},
@@ -65,6 +67,17 @@ const opf_rule opf_rules[OPF_RULE_COUNT] = {
         "with all that lies between '{from}' and '{to}' the group would hold more than {limit} nodes"},
     [OPF_RULE_HEAVY_BETWEEN] = {"heavy-between", -1, OPF_REFUSED,
         "'{blocker}', which takes part or lies between '{from}' and '{to}', is a contraction, a window or opaque"},
+
+    [OPF_RULE_PROLOGUE_SHARED] = {"prologue-shared", -1, OPF_REFUSED,
+        "'{from}' has other users ({users}), for which '{value}' is stored in any case"},
+    [OPF_RULE_PROLOGUE_DEAR] = {"prologue-dear", -1, OPF_REFUSED,
+        "'{from}' and what it is joined with are too dear to be done again for each copy that '{to}' makes of its operand"},
+    [OPF_RULE_PROLOGUE_REPEATED] = {"prologue-repeated", -1, OPF_REFUSED,
+        "'{to}' reads each element of '{value}' several times and makes no copy of it: work in front would be repeated"},
+    [OPF_RULE_PROLOGUE_JOINS] = {"prologue-joins", -1, OPF_REFUSED,
+        "'{from}' joins tensors: '{to}' would choose between them for every element of its operand"},
+    [OPF_RULE_PROLOGUE_IN_PLACE] = {"prologue-in-place", -1, OPF_REFUSED,
+        "'{to}' reads the rows of '{value}' where they lie; with work in front it would have to copy them first"},
 
     [OPF_RULE_VIEW] = {"view", -1, OPF_VIEWED, "'{to}' only gives the same elements another shape: its result is '{value}' itself"},
     [OPF_RULE_FOLDED_USE] = {"folded-use", -1, OPF_FOLDED,

@@ -38,7 +38,7 @@ static const char *sentence(opf_fuser *fuser, const opf_outcome *outcome, const 
         .blocker = name_of(outcome->blocker), .met = opf_kind_name(outcome->met),
         .bytes = outcome->bytes,
     };
-    if (outcome->rule == OPF_RULE_NO_MEETING)
+    if (outcome->rule == OPF_RULE_NO_MEETING || outcome->rule == OPF_RULE_PROLOGUE_SHARED)
         words.users = users_of(fuser, from);
     opf_text text = {0};
     opf_rule_print(outcome->rule, &words, &text);

@@ -216,13 +216,16 @@ static const char *outputs_problem(const opf_node *norm)
     return NULL;
 }
 
+/* Nothing to fold into: no matter for a note. */
+static const char NOTHING_IN_FRONT[] = "its input is not the result of Conv, ConvTranspose or Gemm";
+
 /* NULL where the node is folded, else why it is not. */
 static const char *visit(opf_node *norm)
 {
     opf_value *input = norm->n_inputs > 0 ? norm->inputs[0] : NULL;
     opf_folding folding = {.norm = norm, .producer = input ? input->producer : NULL};
     if (!folding.producer || folding.producer->n_inputs < 2 || !find_axis(&folding))
-        return "its input is not the result of Conv, ConvTranspose or Gemm";
+        return NOTHING_IN_FRONT;
     if (!opf_value_has_single_use(input))
         return "the unnormalised result is used elsewhere too";
     const char *problem = outputs_problem(norm);
@@ -239,7 +242,7 @@ opf_status opf_pass_fold_batch_norm(opf_graph *graph)
         opf_node *node = graph->nodes.data[i];
         if (strcmp(node->op, "BatchNormalization") == 0 && !node->domain[0]) {
             const char *problem = visit(node);
-            if (problem)
+            if (problem && problem != NOTHING_IN_FRONT)
                 opf_pass_note(node, "not folded: %s", problem);
         }
         i += node->graph != NULL;

@@ -56,6 +56,12 @@ static const struct { const char *model, *from, *to; opf_verdict verdict; const 
     {"siblings_of_one_shape.onnx", "Relu_1", "Exp_2", OPF_FUSED, "in-passing"},
     {"results_of_two_shapes.onnx", "Exp_1", "ReduceSum_3", OPF_REFUSED, "domains"},
     {"long_row_alone.onnx", "ReduceMean_2", "Sqrt_3", OPF_REFUSED, "few-rows"},
+    {"front_heads.onnx", "Transpose_3", "MatMul_5", OPF_FUSED, "prologue"},
+    {"front_relu_conv_1.onnx", "Relu_1", "Conv_3", OPF_REFUSED, "prologue-in-place"},
+    {"front_relu_depthwise.onnx", "Relu_1", "Conv_3", OPF_REFUSED, "prologue-repeated"},
+    {"front_concat_conv.onnx", "Concat_1", "Conv_3", OPF_REFUSED, "prologue-joins"},
+    {"front_exp_product.onnx", "Exp_1", "MatMul_3", OPF_REFUSED, "prologue-dear"},
+    {"front_shared.onnx", "Transpose_1", "MatMul_3", OPF_REFUSED, "prologue-shared"},
     {"sums_crossed.onnx", "ReduceSum_2", "Add_4", OPF_REFUSED, "not-rows"},
 };
 

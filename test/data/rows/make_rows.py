@@ -1,5 +1,5 @@
-"""Writes the models of this folder: softmax, layer norm, RMS norm and look-alikes in forms that exporters give, and what
-policy best makes of each (expected.json: kernels). Needs the onnx package. usage: make_rows.py"""
+"""Writes the models of this folder: softmax, layer norm, RMS norm and look-alikes in forms that exporters give, work in
+front of contractions, and what policy best makes of each (expected.json: kernels). Needs the onnx package. usage: make_rows.py"""
 import json, os
 import numpy as np, onnx
 from onnx import helper as H, numpy_helper as N, TensorProto as T
@@ -159,5 +159,50 @@ g.save(2, r, g.op("ReduceSum", r, g.const([1], np.int64), keepdims=0))
 g = Graph("long_row_alone")  # one row of a million: no loop would be left for the threads
 x = g.input("x", 1, 1 << 20)
 g.save(2, g.op("Sub", x, g.op("Sqrt", g.mean(g.op("Abs", x)))))
+
+# ---- work in front of contractions and pools ----
+
+
+def in_front(name, kernels, dims, work, user):
+    g = Graph(name)
+    g.save(kernels, user(g, work(g, g.input("x", *dims))))
+
+
+def conv(channels, kernel, pads=0, group=1):
+    def user(g, x):
+        w = np.random.default_rng(1).normal(0, 0.1, (32, channels // group, kernel, kernel))
+        return g.op("Conv", x, g.const(w), pads=[pads] * 4, group=group)
+    return user
+
+
+def product(rows):  # x is the first operand
+    def user(g, x):
+        return g.op("MatMul", x, g.const(np.random.default_rng(1).normal(0, 0.1, (rows, 48))))
+    return user
+
+
+def relu(g, x):
+    return g.op("Relu", x)
+
+
+def turn(*perm):
+    return lambda g, x: g.op("Transpose", x, perm=list(perm))
+
+
+in_front("front_heads", 1, ("b", 16, 64), lambda g, x: g.op("Transpose", g.op("Reshape", x, g.const([0, 16, 4, 16], np.int64)), perm=[0, 2, 1, 3]), product(16))
+in_front("front_relu_product", 1, ("b", 16, 64), relu, product(64))
+in_front("front_layout_conv", 1, (1, 16, 16, 32), turn(0, 3, 1, 2), conv(32, 3, 1))
+in_front("front_relu_conv_3", 1, (1, 32, 16, 16), relu, conv(32, 3, 1))
+in_front("front_relu_conv_1", 2, (1, 32, 16, 16), relu, conv(32, 1))
+in_front("front_relu_depthwise", 2, (1, 32, 16, 16), relu, conv(32, 3, 1, 32))
+in_front("front_pad_conv", 1, (1, 32, 16, 16), lambda g, x: g.op("Pad", x, g.const([0, 0, 1, 1, 0, 0, 1, 1], np.int64)), conv(32, 3))
+in_front("front_concat_conv", 2, (1, 16, 16, 16), lambda g, x: g.op("Concat", x, x, axis=1), conv(32, 1))
+in_front("front_exp_product", 2, ("b", 16, 64), lambda g, x: g.op("Exp", x), product(64))
+in_front("front_relu_pool", 1, (1, 8, 16, 16), relu, lambda g, x: g.op("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2]))
+in_front("front_turn_pool", 2, (1, 16, 16, 8), turn(0, 3, 1, 2), lambda g, x: g.op("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2]))
+
+g = Graph("front_shared")  # two products read it
+r = g.op("Transpose", g.input("x", 16, 64), perm=[1, 0])
+g.save(3, product(16)(g, r), g.op("MatMul", g.const(np.ones((8, 64))), r))
 
 json.dump(expected, open(os.path.join(here, "expected.json"), "w"), indent=1)
