@@ -14,6 +14,10 @@ static void print_accumulators(int height, int width, bool load, opf_text *out) 
     }
 }
 
+/* Packed weights come from beyond L2 once: a line or two ahead of each step. B is asked for only where several rows share it:
+ * a single stream is best left to the machine's own prefetcher. */
+enum { A_AHEAD = 512, B_AHEAD = 8, ROWS_THAT_SHARE = 4 };
+
 static void print_step(int height, int width, bool table, opf_text *out) {
     if (table) opf_text_add(out, "        const float *restrict b_row = b + at[k];\n");
     const char *from = table ? "b_row" : "b";
@@ -23,6 +27,9 @@ static void print_step(int height, int width, bool table, opf_text *out) {
         for (int j = 0; j < width; j++) opf_text_printf(out, " c%d_%d = opf_vfma(t, b%d, c%d_%d);", i, j, j, i, j);
         opf_text_add(out, " }\n");
     }
+    opf_text_printf(out, "        __builtin_prefetch(a + %d);\n", A_AHEAD);
+    for (int j = 0; j < width && !table && height >= ROWS_THAT_SHARE; j++)
+        opf_text_printf(out, "        __builtin_prefetch(b + %d * step + %d * OPF_LANES);\n", B_AHEAD, j);
     opf_text_printf(out, "        a += %d;\n", height);
     if (!table) opf_text_add(out, "        b += step;\n");
 }

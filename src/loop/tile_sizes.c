@@ -91,6 +91,27 @@ static void choose_tail(opf_tiler *tiler) {
 
 /* ---- blocks ---- */
 
+/* Floats of a window that one panel of columns reads in one depth step, on the average: taps share what they read. */
+static double window_step(const opf_tiler *tiler) {
+    const opf_tile *tile = tiler->tile;
+    int64_t panel = (int64_t)tile->width * tiler->nest->machine->lanes, pitch = nominal(tile->pitch), planes = 1, taps = 1, line = 16;
+    for (int k = 0; k < tile->n_column; k++) {
+        planes *= tile->windows[k].phases;
+        taps *= nominal(tile->windows[k].taps);
+    }
+    int64_t below = tile->n_column == 2 ? opf_dim_nominal(tile->windows[0].extra) : 0, right = opf_dim_nominal(tile->windows[tile->n_column - 1].extra);
+    int64_t apart = (1 + below) * (panel + right + line), together = panel + below * pitch + right + line; /* lines of their own, or overlapping */
+    return (double)(planes * least(apart, together)) / (double)taps;
+}
+
+/* Steps of a pass: the part of B that a panel reads, and A's panel beside it, stay in L1. */
+static int64_t steps_in_cache(const opf_tiler *tiler) {
+    const opf_tile *tile = tiler->tile;
+    if (tile->b.source != OPF_SOURCE_WINDOW) return DEPTH_BLOCK;
+    double bytes = 4 * (window_step(tiler) + tile->height);
+    return least(DEPTH_BLOCK, most(64, (int64_t)(0.8 * (double)tiler->nest->machine->l1_bytes / bytes)));
+}
+
 static void choose_blocks(opf_tiler *tiler) {
     opf_tile *tile = tiler->tile;
     int64_t panel = (int64_t)tile->width * tiler->nest->machine->lanes;
@@ -101,9 +122,10 @@ static void choose_blocks(opf_tiler *tiler) {
     tile->block_rows = most(1, floats / tile->block_columns / tile->height) * tile->height;
     if (opf_is_int(tile->rows, &known)) tile->block_rows = least(tile->block_rows, rows);
     bool depth_known = opf_is_int(tile->depth, &depth);
+    int64_t steps = steps_in_cache(tiler);
     if (opf_is_int(tile->rows, &known) && known <= tile->height) tile->depth_block = 0; /* B is read once anyway */
-    else if (!depth_known) tile->depth_block = DEPTH_BLOCK;
-    else if (depth > DEPTH_BLOCK + DEPTH_BLOCK / 3) tile->depth_block = round_up(ceil_div(depth, ceil_div(depth, DEPTH_BLOCK)), 4);
+    else if (!depth_known) tile->depth_block = steps;
+    else if (depth > steps + steps / 3) tile->depth_block = round_up(ceil_div(depth, ceil_div(depth, steps)), 4);
 }
 
 /* ---- units of work ---- */
