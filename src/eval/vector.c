@@ -262,7 +262,7 @@ static void execute_cast(opf_lanes_state *state, const opf_instruction *in) {
     /* Values in between are kept in double; a cast to a wider type has nothing to round. */
     bool rounds = !from_real || opf_dtype_bits(from) >= opf_dtype_bits(to);
     if (to_real && from_real && !rounds) memcpy(out, a, (size_t)count * sizeof *out);
-    else if (to_real && from_real) for (int i = 0; i < count; i++) out[i].real = opf_dtype_round(to, a[i].real);
+    else if (to_real && from_real) for (int i = 0; i < count; i++) out[i].real = opf_dtype_cast(to, a[i].real);
     else if (to_real && from == OPF_UINT64) for (int i = 0; i < count; i++) out[i].real = opf_dtype_round(to, (double)(uint64_t)a[i].integer);
     else if (to_real) for (int i = 0; i < count; i++) out[i].real = opf_dtype_round(to, (double)a[i].integer);
     else if (from_real) for (int i = 0; i < count; i++) out[i].integer = to_integer(to, a[i].real);

@@ -325,7 +325,7 @@ static bool holds_float(opf_dtype from, opf_dtype to) {
 }
 
 static const opf_expr *cast_constant(opf_pool *pool, opf_dtype dtype, const opf_expr *a) {
-    if (a->kind == OPF_EXPR_FLOAT) return opf_number(pool, dtype, a->real);
+    if (a->kind == OPF_EXPR_FLOAT) return opf_number(pool, dtype, opf_dtype_is_float(dtype) ? opf_dtype_cast(dtype, a->real) : a->real);
     if (!opf_dtype_is_float(dtype)) return opf_int_of(pool, dtype, a->integer);
     bool big = a->dtype == OPF_UINT64;
     if (dtype == OPF_FLOAT32) return opf_real(pool, dtype, big ? (float)(uint64_t)a->integer : (float)a->integer); /* rounds once */

@@ -44,7 +44,7 @@ static opf_dim_value convert(const opf_expr *e, opf_dim_value a) {
     unsigned char bytes[8] = {0};
     if (opf_dtype_is_float((opf_dtype)e->dtype)) {
         double value = opf_dtype_is_float((opf_dtype)from->dtype) ? a.real : from->dtype == OPF_UINT64 ? (double)(uint64_t)a.integer : (double)a.integer;
-        out.real = opf_dtype_round((opf_dtype)e->dtype, value);
+        out.real = opf_dtype_cast((opf_dtype)e->dtype, value);
     } else if (opf_dtype_is_float((opf_dtype)from->dtype)) {
         opf_dtype_store((opf_dtype)e->dtype, bytes, 0, a.real);
         out.integer = opf_dtype_load_int((opf_dtype)e->dtype, bytes, 0);

@@ -1,6 +1,7 @@
 /* Element types: names, sizes, loads and stores. */
 #include "expr/dtype.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -191,4 +192,9 @@ double opf_dtype_round(opf_dtype dtype, double value) {
     unsigned char bytes[16] = {0};
     opf_dtype_store(dtype, bytes, 0, value);
     return opf_dtype_load(dtype, bytes, 0);
+}
+
+double opf_dtype_cast(opf_dtype dtype, double value) {
+    bool saturates = opf_dtype_bits(dtype) == 8 && isinf(value);
+    return opf_dtype_round(dtype, saturates ? copysign(FLT_MAX, value) : value);
 }

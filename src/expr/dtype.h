@@ -28,11 +28,13 @@ bool opf_dtype_is_signed(opf_dtype dtype);          /* signed integers */
  * use opf_dtype_load_int for integers. Sub-byte types are packed, low bits first (ONNX). */
 double opf_dtype_load(opf_dtype dtype, const void *data, size_t index);
 long long opf_dtype_load_int(opf_dtype dtype, const void *data, size_t index);
-/* Stores with the type's own rounding: half to even for floating types, overflow to infinity (saturating 8-bit types
- * saturate); integers: truncated toward zero and wrapped, bool: != 0. */
+/* Stores with the type's own rounding: half to even for floating types, overflow to infinity (8-bit types
+ * saturate; infinity itself is kept where the type has it); integers: truncated toward zero and wrapped, bool: != 0. */
 void opf_dtype_store(opf_dtype dtype, void *data, size_t index, double value);
 void opf_dtype_store_int(opf_dtype dtype, void *data, size_t index, long long value);
 /* `value` rounded to the type and back. */
 double opf_dtype_round(opf_dtype dtype, double value);
+/* The same as ONNX's Cast has it: 8-bit floating types saturate, so that none becomes infinite. */
+double opf_dtype_cast(opf_dtype dtype, double value);
 
 #endif

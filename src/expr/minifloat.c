@@ -25,7 +25,7 @@ static const opf_layout layouts[OPF_DTYPE_COUNT] = {
     [OPF_BFLOAT16] = {8, 7, 127, SPECIALS_IEEE, false, false},
     [OPF_FLOAT8E4M3FN] = {4, 3, 7, SPECIALS_FINITE, true, true},
     [OPF_FLOAT8E4M3FNUZ] = {4, 3, 8, SPECIALS_NEGATIVE_ZERO, true, true},
-    [OPF_FLOAT8E5M2] = {5, 2, 15, SPECIALS_IEEE, true, true},
+    [OPF_FLOAT8E5M2] = {5, 2, 15, SPECIALS_IEEE, true, false},
     [OPF_FLOAT8E5M2FNUZ] = {5, 2, 16, SPECIALS_NEGATIVE_ZERO, true, true},
     [OPF_FLOAT4E2M1] = {2, 1, 1, SPECIALS_NONE, true, true},
 };

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "opf_lib_bits.h"
 #include "opf_lib_det.h"
 #include "opf_lib_nms.h"
 #include "opf_lib_recurrent.h"

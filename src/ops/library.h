@@ -36,6 +36,7 @@ struct opf_lib_args;
     X(unique, "")                                                                                                      \
     X(nms, "topk")                                                                                                     \
     X(det, "")                                                                                                         \
+    X(bits, "")                                                                                                        \
     X(recurrent, "")                                                                                                   \
     X(trees, "")
 

@@ -1,6 +1,9 @@
 /* Element-wise operators that a line of scalar.ops cannot say: their result type is an attribute, or they have two results. */
-#include "ops/build.h"
+#include <math.h>
+
 #include "ops/families.h"
+#include "ops/index.h"
+#include "ops/library.h"
 
 static bool is_number(opf_dtype dtype) {
     return dtype == OPF_BOOL || opf_dtype_is_integer(dtype) || opf_dtype_is_float(dtype);
@@ -8,15 +11,41 @@ static bool is_number(opf_dtype dtype) {
 
 /* ---- Cast, CastLike ---- */
 
+/* Without saturation an 8-bit float takes what is beyond its largest number (and what rounds beyond it) as an infinity where
+ * it has one, else as a NaN. */
+typedef struct overflow_row {
+    opf_dtype dtype;
+    double last;  /* magnitudes up to here round to the largest number */
+    bool tie;     /* `last` itself does: it lies half a step above the largest number, which is even */
+} overflow_row;
+
+static const overflow_row overflows[] = {
+    {OPF_FLOAT8E4M3FN, 464, true}, {OPF_FLOAT8E4M3FNUZ, 248, false}, {OPF_FLOAT8E5M2, 61440, false}, {OPF_FLOAT8E5M2FNUZ, 61440, false},
+};
+
+static const opf_expr *unsaturated(opf_call *call, const opf_expr *value, opf_dtype to) {
+    opf_pool *pool = call->pool;
+    opf_dtype from = (opf_dtype)value->dtype;
+    const opf_expr *cast = opf_cast(pool, to, value);
+    for (size_t k = 0; k < OPF_COUNT(overflows); k++) {
+        if (overflows[k].dtype != to) continue;
+        opf_dtype compute = from == OPF_FLOAT64 ? OPF_FLOAT64 : OPF_FLOAT32;
+        const opf_expr *wide = opf_call_convert(call, compute, value);
+        const opf_expr *beyond = opf_binary(pool, overflows[k].tie ? OPF_OP_GT : OPF_OP_GE, opf_unary(pool, OPF_OP_ABS, wide), opf_real(pool, compute, overflows[k].last));
+        const opf_expr *nan = opf_real(pool, to, NAN);
+        if (to != OPF_FLOAT8E5M2) return opf_select(pool, beyond, nan, cast);
+        const opf_expr *negative = opf_binary(pool, OPF_OP_LT, wide, opf_real(pool, compute, 0));
+        return opf_select(pool, beyond, opf_select(pool, negative, opf_real(pool, to, -INFINITY), opf_real(pool, to, INFINITY)), cast);
+    }
+    return cast;
+}
+
 static opf_status cast_to(opf_call *call, opf_dtype to) {
     opf_dtype from = opf_call_dtype(call, 0);
     if (!is_number(from) || !is_number(to))
         return opf_call_error(call, "unsupported", "a cast from %s to %s is not supported", opf_dtype_name(from), opf_dtype_name(to));
-    bool eight_bit_float = opf_dtype_is_float(to) && opf_dtype_bits(to) <= 8;
-    if (eight_bit_float && opf_node_int(call->node, "saturate", 1) == 0)
-        return opf_call_error(call, "unsupported", "a cast to %s without saturation is not supported", opf_dtype_name(to));
     const opf_expr *value = opf_call_load_same(call, 0);
-    if (from != to) value = opf_cast(call->pool, to, value);
+    if (from != to) value = opf_node_int(call->node, "saturate", 1) != 0 ? opf_cast(call->pool, to, value) : unsaturated(call, value, to);
     opf_call_result(call, 0, opf_call_map(call, NULL, opf_call_rank(call, 0), opf_call_input(call, 0)->dims, value));
     return OPF_OK;
 }
@@ -29,6 +58,27 @@ static opf_status build_cast(opf_call *call) {
 
 static opf_status build_cast_like(opf_call *call) {
     return cast_to(call, opf_call_dtype(call, 1));
+}
+
+/* ---- BitCast: the same bits under another type ---- */
+
+static opf_status build_bit_cast(opf_call *call) {
+    int64_t to = opf_node_int(call->node, "to", 0);
+    opf_dtype from = opf_call_dtype(call, 0);
+    bool valid = to > 0 && to <= INT32_MAX && opf_dtype_valid((int)to) && is_number((opf_dtype)to);
+    if (!valid) return opf_call_error(call, "attribute", "attribute 'to' is %lld, which is no numeric element type", (long long)to);
+    if (opf_dtype_bits(from) != opf_dtype_bits((opf_dtype)to))
+        return opf_call_error(call, "type", "%s has %d bits and %s %d", opf_dtype_name(from), opf_dtype_bits(from), opf_dtype_name((opf_dtype)to), opf_dtype_bits((opf_dtype)to));
+    int rank = opf_call_rank(call, 0);
+    bool integers = (opf_dtype_is_integer(from) || from == OPF_BOOL) && opf_dtype_is_integer((opf_dtype)to);
+    if (integers || from == (opf_dtype)to) { /* a cast between them keeps the bits */
+        opf_call_result(call, 0, opf_call_map(call, NULL, rank, opf_call_input(call, 0)->dims, opf_call_convert(call, (opf_dtype)to, opf_call_load_same(call, 0))));
+        return OPF_OK;
+    }
+    if (opf_dtype_bits(from) < 8) return opf_call_error(call, "unsupported", "BitCast of %s to %s is not supported", opf_dtype_name(from), opf_dtype_name((opf_dtype)to));
+    opf_call_library(call, "bits", 1, 1);
+    opf_library_result(call, 0, (opf_dtype)to, rank, opf_call_input(call, 0)->dims);
+    return OPF_OK;
 }
 
 /* ---- Dropout, as at inference ---- */
@@ -64,6 +114,7 @@ static opf_status build_dropout(opf_call *call) {
 const opf_op opf_ops_special[] = {
     {"", "Cast", 6, 1, 1, 1, OPF_KIND_ELEMWISE, 0, build_cast, NULL},
     {"", "CastLike", 15, 2, 2, 1, OPF_KIND_ELEMWISE, 0, build_cast_like, NULL},
+    {"", "BitCast", 26, 1, 1, 1, OPF_KIND_ELEMWISE, 0, build_bit_cast, NULL},
     {"", "Dropout", 1, 1, 3, 2, OPF_KIND_ELEMWISE, OPF_OP_VIEW, build_dropout, NULL},
 };
 const size_t opf_ops_special_count = OPF_COUNT(opf_ops_special);

@@ -1,4 +1,4 @@
-/* Operators that carry a state from one run to the next: CausalConvWithState, LinearAttention (opset 27). */
+/* Operators that carry a state from one run to the next: CausalConvWithState, LinearAttention (opset 27), TensorScatter (24). */
 #include <string.h>
 
 #include "ops/attend.h"
@@ -202,7 +202,42 @@ static opf_status build_linear_attention(opf_call *call) {
     return OPF_OK;
 }
 
+/* ---- TensorScatter: a cache with some positions of each of the batch replaced ---- */
+
+enum { CACHE, NEW, WHERE };
+
+static opf_status build_tensor_scatter(opf_call *call) {
+    opf_pool *pool = call->pool;
+    int rank = opf_call_rank(call, CACHE), axis = opf_call_axis(call, opf_node_int(call->node, "axis", -2), rank);
+    const char *mode = opf_node_string(call->node, "mode", "linear");
+    bool circular = strcmp(mode, "circular") == 0;
+    if (!opf_call_check_rank(call, CACHE, 2, OPF_MAX_RANK, "the cache") || !opf_call_check_rank(call, NEW, rank, rank, "the update") || !opf_call_check_same_type(call, CACHE, NEW)) return OPF_ERROR_INPUT;
+    if (!circular && strcmp(mode, "linear") != 0) opf_call_error(call, "attribute", "mode '%s' is neither linear nor circular", mode);
+    if (!call->failed && axis == 0) opf_call_error(call, "shape", "axis 0 is the batch, which holds no sequence");
+    opf_dim extents[OPF_MAX_RANK], updates = opf_call_dim(call, NEW, axis);
+    opf_call_dims(call, CACHE, extents);
+    for (int k = 0; k < rank; k++)
+        if (k != axis) opf_call_same(call, extents[k], opf_call_dim(call, NEW, k), "cache and update agree along the other axes");
+    opf_call_require_ge(call, extents[axis], updates, "the cache holds the update");
+    const opf_expr *indices[OPF_MAX_RANK], *batch = opf_var(pool, 0), *first = opf_int(pool, 0);
+    if (opf_call_input(call, WHERE)) {
+        if (!opf_call_check_rank(call, WHERE, 1, 1, "write_indices") || !opf_call_check_integer(call, WHERE, "write_indices")) return OPF_ERROR_INPUT;
+        opf_call_same(call, opf_call_dim(call, WHERE, 0), extents[0], "one write index each of the batch");
+        first = opf_call_convert(call, OPF_INT64, opf_call_load(call, WHERE, &batch));
+    }
+    if (call->failed) return OPF_ERROR_INPUT;
+    opf_call_vars(call, 0, rank, indices);
+    const opf_expr *distance = opf_sub(pool, indices[axis], first);
+    if (circular) distance = opf_floormod(pool, distance, extents[axis]);
+    const opf_expr *replaced = opf_call_less(call, distance, updates), *old = opf_call_load(call, CACHE, indices);
+    if (!circular) replaced = opf_call_and(call, opf_call_at_most(call, opf_int(pool, 0), distance), replaced);
+    indices[axis] = distance;
+    opf_call_result(call, 0, opf_call_map(call, NULL, rank, extents, opf_call_choose(call, replaced, opf_call_load(call, NEW, indices), old)));
+    return OPF_OK;
+}
+
 const opf_op opf_ops_state[] = {
+    {"", "TensorScatter", 24, 2, 3, 1, OPF_KIND_INJECTIVE, 0, build_tensor_scatter, NULL},
     {"", "CausalConvWithState", 27, 2, 4, 2, OPF_KIND_OPAQUE, 0, build_causal_conv, NULL},
     {"", "LinearAttention", 27, 3, 6, 2, OPF_KIND_OPAQUE, 0, build_linear_attention, NULL},
 };
