@@ -76,6 +76,7 @@ typedef struct opf_reading {
     const opf_value *value;
     const opf_group *user;
     bool copied;   /* each element serves many positions of an axis that the load lacks: a panel is made */
+    bool again;    /* it serves several positions, be it of a window */
     bool in_place; /* the load walks along the last axis with nothing between: rows may be read where they lie */
     bool window;   /* an index joins an axis of the result and a reduced one */
     bool product;  /* the stage sums products in float32, so that a register tile computes it */
@@ -101,9 +102,12 @@ static void study_load(opf_reading *reading, const opf_expr *load)
         if (is_unit(stage, v))
             continue;
         last = v;
-        if (!(vars >> v & 1) && opf_dim_nominal(stage->extents[v]) >= MANY)
-            reading->copied = true;
+        if (vars >> v & 1)
+            continue;
+        reading->again = true;
+        reading->copied = reading->copied || opf_dim_nominal(stage->extents[v]) >= MANY;
     }
+    reading->again = reading->again || reading->window;
     reading->in_place = last >= 0 && vars >> last & 1;
 }
 
@@ -138,14 +142,16 @@ static opf_rule_number judge(const opf_work *work, const opf_reading *reading)
         return cheap ? OPF_RULE_PROLOGUE : OPF_RULE_PROLOGUE_DEAR;
     if (!reading->product)
         return reading->window && cheap && !moves && !work->chooses ? OPF_RULE_PROLOGUE : OPF_RULE_PROLOGUE_REPEATED;
-    if (!reading->copied)
+    if (!reading->window && moves && !work->chooses)
+        return OPF_RULE_PROLOGUE;
+    if (!reading->copied && reading->again)
         return OPF_RULE_PROLOGUE_REPEATED;
     if (!cheap)
         return OPF_RULE_PROLOGUE_DEAR;
     if (work->joins)
         return OPF_RULE_PROLOGUE_JOINS;
-    bool copies_anyway = reading->window || !reading->in_place;
-    return copies_anyway || (moves && !work->chooses) ? OPF_RULE_PROLOGUE : OPF_RULE_PROLOGUE_IN_PLACE;
+    bool copies_anyway = reading->window || !reading->in_place || !reading->again;
+    return copies_anyway ? OPF_RULE_PROLOGUE : OPF_RULE_PROLOGUE_IN_PLACE;
 }
 
 static opf_rule_number judge_value(const opf_work *work, const opf_value *value, const opf_group *user, opf_pool *pool)

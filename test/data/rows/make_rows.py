@@ -191,6 +191,7 @@ def turn(*perm):
 
 in_front("front_heads", 1, ("b", 16, 64), lambda g, x: g.op("Transpose", g.op("Reshape", x, g.const([0, 16, 4, 16], np.int64)), perm=[0, 2, 1, 3]), product(16))
 in_front("front_relu_product", 1, ("b", 16, 64), relu, product(64))
+in_front("front_vector_turned", 1, (1, 64, 16), lambda g, x: g.op("MatMul", g.const(np.ones((1, 1, 16))), g.op("Transpose", x, perm=[0, 2, 1])), lambda g, x: x)
 in_front("front_layout_conv", 1, (1, 16, 16, 32), turn(0, 3, 1, 2), conv(32, 3, 1))
 in_front("front_relu_conv_3", 1, (1, 32, 16, 16), relu, conv(32, 3, 1))
 in_front("front_relu_conv_1", 2, (1, 32, 16, 16), relu, conv(32, 1))
