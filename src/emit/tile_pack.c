@@ -231,6 +231,14 @@ static void print_line_copy(opf_tile_printer *p, const char *phase, const char *
     opf_tile_line(p, "for (int64_t i = high; i < %s; i++) to[i] = 0.0f;", length);
 }
 
+/* The last tile's spare lanes read what lies behind the lines. Zeros, because left-over bits may be denormal numbers, which
+ * are slow to compute with. */
+static void print_rest_of_plane(opf_tile_printer *p, const char *const *phases, const char *from) {
+    const char *plane = print(p, p->tile->plane);
+    opf_tile_line(p, "for (float *rest_of_plane = %s; rest_of_plane < window + (%s) * %s + %s; rest_of_plane++) *rest_of_plane = 0.0f;", from,
+                  plane_text(p, phases), plane, plane);
+}
+
 static void print_window(opf_tile_printer *p) {
     const opf_tile *tile = p->tile;
     const char *phases[2] = {"phase_0", "phase_1"};
@@ -256,12 +264,17 @@ static void print_window(opf_tile_printer *p) {
         else opf_tile_line(p, "const int64_t %s = line;", name);
         print_line_copy(p, inner_phase, opf_tile_text(p, tile->pitch));
         opf_tile_close(p);
+        print_rest_of_plane(p, phases, "to");
     } else {
         opf_tile_line(p, "float *restrict to = window + (%s) * %s;", plane_text(p, phases), print(p, tile->plane));
         opf_tile_line(p, "const int64_t length = column_end - column_begin + %s;", print(p, tile->windows[0].extra));
         print_line_copy(p, inner_phase, "length");
+        print_rest_of_plane(p, phases, "to + length");
     }
     while (depth-- > 0) opf_tile_close(p);
+    int64_t behind = (p->panel + 15) / 16 * 16;
+    opf_tile_line(p, "for (int64_t i = 0; i < %lld; i++) window[%s + i] = 0.0f;", (long long)behind,
+                  print(p, opf_sub(p->pool, tile->b_floats, opf_int(p->pool, behind))));
 }
 
 /* ---- B ---- */
