@@ -80,12 +80,15 @@ static inline float opf_exp_parts_f32(float x, float *rounded) {
 static inline float opf_power_of_two_f32(float t) { return opf_f32_of_bits((opf_bits_of_f32(t) << 23) + 0x3f800000u); }
 
 static inline float opf_exp_f32(float x) {
-    float c = -104.0f > x ? -104.0f : x, t;
+    /* Below -104 the result is 0. It is not computed, since steps towards 0 through denormal numbers are slow, and masked
+     * scores of attention all go there. */
+    float c = -104.0f > x ? 0.0f : x, t;
     c = 89.0f < c ? 89.0f : c;
     float w = opf_exp_parts_f32(c, &t);
     /* 2^n in two steps: results may be denormal or infinite */
     int32_t n = (int32_t)(opf_bits_of_f32(t) - opf_bits_of_f32(OPF_ROUNDER)), half = n >> 1;
-    return (1.0f + w) * opf_f32_of_bits((uint32_t)(half + 127) << 23) * opf_f32_of_bits((uint32_t)(n - half + 127) << 23);
+    float r = (1.0f + w) * opf_f32_of_bits((uint32_t)(half + 127) << 23) * opf_f32_of_bits((uint32_t)(n - half + 127) << 23);
+    return -104.0f > x ? 0.0f : r;
 }
 
 static inline float opf_expm1_f32(float x) {
