@@ -53,7 +53,7 @@ bool opf_axes_split(opf_scheduler *s, opf_axes *axes, opf_slots *slots) {
 
 /* ---- merging ---- */
 
-typedef struct pair { opf_scheduler *s; int outer, inner; opf_dim inner_extent; } pair;
+typedef struct pair { opf_scheduler *s; int outer, inner; opf_dim inner_extent; opf_map mergeable; /* expressions that stand no merging in the way */ } pair;
 
 /* e = coefficient * (outer * inner_extent + inner) + rest? */
 static bool walks_alike(const pair *p, const opf_expr *e) {
@@ -64,7 +64,8 @@ static bool walks_alike(const pair *p, const opf_expr *e) {
     return outer == opf_mul(p->s->pool, inner, p->inner_extent);
 }
 
-static bool can_merge(const pair *p, const opf_expr *e) {
+static bool can_merge(pair *p, const opf_expr *e) {
+    if (opf_map_has(&p->mergeable, e)) return true;
     if (!opf_expr_has_var(e, p->outer) && !opf_expr_has_var(e, p->inner)) return true;
     if (e->kind == OPF_EXPR_VAR) return false;
     bool index = e->dtype == OPF_INT64 && !opf_expr_has_load(e);
@@ -73,10 +74,11 @@ static bool can_merge(const pair *p, const opf_expr *e) {
     if (sum && e->op == OPF_OP_MUL) return false;
     for (int i = 0; i < e->n_args; i++)
         if (!can_merge(p, e->args[i])) return false;
+    opf_map_set(&p->mergeable, e, p);
     return true;
 }
 
-static bool all_can_merge(const pair *p, const opf_slots *slots) {
+static bool all_can_merge(pair *p, const opf_slots *slots) {
     for (size_t i = 0; i < slots->list.count; i++)
         if (*slots->list.data[i] && !can_merge(p, *slots->list.data[i])) return false;
     return true;
@@ -88,7 +90,7 @@ static const char *joined_name(opf_scheduler *s, const char *a, const char *b) {
 
 void opf_axes_merge(opf_scheduler *s, opf_axes *axes, opf_slots *slots) {
     for (int i = axes->count - 1; i > 0; i--) {
-        pair p = {s, axes->at[i - 1], axes->at[i], opf_extent(s, axes->at[i])};
+        pair p = {s, axes->at[i - 1], axes->at[i], opf_extent(s, axes->at[i]), opf_map_new(s->arena)};
         if (!all_can_merge(&p, slots)) continue;
         const opf_nest_variable *variables = s->nest->variables.data;
         const char *name = joined_name(s, variables[p.outer].name, variables[p.inner].name);

@@ -32,17 +32,29 @@ static bool is_softmax_sum(const opf_group *group, const opf_stage *stage, const
 
 static bool is_one(const opf_expr *e) { return e->kind == OPF_EXPR_FLOAT && e->real == 1; }
 
-static const opf_expr *rewritten(opf_pool *pool, const opf_group *group, const opf_stage *stage, const opf_expr *e) {
-    if (e->dtype != OPF_FLOAT32 || e->kind == OPF_EXPR_LOAD || e->n_args == 0) return e;
+typedef struct rewriting { opf_pool *pool; const opf_group *group; const opf_stage *stage; opf_map done; } rewriting;
+
+static const opf_expr *rewritten(rewriting *r, const opf_expr *e);
+
+static const opf_expr *rewritten_new(rewriting *r, const opf_expr *e) {
+    opf_pool *pool = r->pool;
     const opf_expr *args[3];
-    for (int i = 0; i < e->n_args; i++) args[i] = rewritten(pool, group, stage, e->args[i]);
+    for (int i = 0; i < e->n_args; i++) args[i] = rewritten(r, e->args[i]);
     bool division = e->kind == OPF_EXPR_BINARY && e->op == OPF_OP_DIV && !is_one(args[0]) && fewer_axes(args[1], args[0]);
     bool root = division && args[1]->kind == OPF_EXPR_UNARY && args[1]->op == OPF_OP_SQRT;
-    if (!root && !(division && is_softmax_sum(group, stage, args[1]))) return opf_rebuild(pool, e, args);
+    if (!root && !(division && is_softmax_sum(r->group, r->stage, args[1]))) return opf_rebuild(pool, e, args);
     const opf_expr *reciprocal = opf_binary(pool, OPF_OP_DIV, opf_real(pool, OPF_FLOAT32, 1), args[1]);
     return opf_binary(pool, OPF_OP_MUL, args[0], reciprocal);
 }
 
+static const opf_expr *rewritten(rewriting *r, const opf_expr *e) {
+    if (e->dtype != OPF_FLOAT32 || e->kind == OPF_EXPR_LOAD || e->n_args == 0) return e;
+    const opf_expr *known = opf_map_get(&r->done, e);
+    if (!known) opf_map_set(&r->done, e, (void *)(uintptr_t)(known = rewritten_new(r, e)));
+    return known;
+}
+
 const opf_expr *opf_divisions_out(opf_pool *pool, const opf_group *group, const opf_stage *stage, const opf_expr *body) {
-    return rewritten(pool, group, stage, body);
+    rewriting r = {pool, group, stage, opf_map_new(opf_pool_arena(pool))};
+    return rewritten(&r, body);
 }

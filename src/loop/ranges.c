@@ -95,6 +95,8 @@ const opf_expr *opf_combine(opf_pool *pool, opf_combiner combiner, const opf_exp
     return opf_binary(pool, op, a, b);
 }
 
+enum { MOST_VISITS = 200 }; /* a term of a window is small; where it is not, conditions stay conditions */
+
 static bool has_member(const opf_conditions *conditions, const opf_expr *condition) {
     for (size_t i = 0; i < conditions->list.count; i++)
         if (conditions->list.data[i] == condition) return true;
@@ -122,7 +124,7 @@ static void find_zero(opf_scheduler *s, const opf_expr *e, opf_conditions *out) 
 
 /* Both summands vanish where a condition that both have fails. */
 static void find_common(opf_scheduler *s, const opf_expr *a, const opf_expr *b, opf_conditions *out) {
-    opf_conditions of_a = {0}, of_b = {0};
+    opf_conditions of_a = {.visits = out->visits}, of_b = {.visits = out->visits};
     find_zero(s, a, &of_a);
     if (of_a.list.count == 0) return;
     find_zero(s, b, &of_b);
@@ -131,6 +133,7 @@ static void find_common(opf_scheduler *s, const opf_expr *a, const opf_expr *b, 
 }
 
 static void find(opf_scheduler *s, const opf_expr *term, const opf_expr *neutral, opf_conditions *out) {
+    if (out->visits++ > MOST_VISITS) return;
     bool zero = is_number(neutral, 0);
     if (term->kind == OPF_EXPR_SELECT && !opf_expr_has_load(term->args[0]) && (term->args[2] == neutral || (zero && is_number(term->args[2], 0)))) {
         add_members(s, term->args[0], out);

@@ -151,7 +151,7 @@ const opf_expr *opf_replace(opf_scheduler *s, const opf_expr *e, const opf_expr 
 const opf_expr *opf_decide(opf_scheduler *s, const opf_expr *e, const opf_expr *condition, bool holds);
 /* Conditions without which a reduction's term is neutral: padding contributes nothing to a sum of products, whatever the
  * other factor is. */
-typedef struct opf_conditions { OPF_VEC(const opf_expr *) list; } opf_conditions;
+typedef struct opf_conditions { OPF_VEC(const opf_expr *) list; int visits; } opf_conditions;
 void opf_find_conditions(opf_scheduler *s, const opf_expr *term, opf_combiner combiner, opf_conditions *out);
 const opf_expr *opf_neutral(opf_pool *pool, opf_combiner combiner, opf_dtype dtype);
 const opf_expr *opf_combine(opf_pool *pool, opf_combiner combiner, const opf_expr *a, const opf_expr *b);

@@ -41,12 +41,11 @@ static bool find_load(const opf_expr *e, void *data) {
     return true;
 }
 
-static bool reads_target(const opf_targets *targets, const opf_expr *e) {
+static bool is_other_buffer(const opf_expr *e, void *data) {
+    const opf_targets *targets = data;
     for (size_t i = 0; i < targets->list.count; i++)
-        if (e->kind == OPF_EXPR_LOAD && targets->list.data[i].buffer == e->index) return true;
-    for (int i = 0; i < e->n_args; i++)
-        if (reads_target(targets, e->args[i])) return true;
-    return false;
+        if (e->kind == OPF_EXPR_LOAD && targets->list.data[i].buffer == e->index) return false;
+    return true;
 }
 
 static bool find_axes(opf_scheduler *s, const opf_axes *axes, const opf_targets *targets, transposing *t) {
@@ -59,7 +58,8 @@ static bool find_axes(opf_scheduler *s, const opf_axes *axes, const opf_targets 
     }
     if (f.outer < 0 || f.guarded) return false;
     for (size_t i = 0; i < targets->list.count; i++) {
-        if (!coefficient_of(s, targets->list.data[i].offset, f.outer) || reads_target(targets, targets->list.data[i].value)) return false;
+        if (!coefficient_of(s, targets->list.data[i].offset, f.outer)) return false;
+        if (!opf_expr_visit(s->pool, targets->list.data[i].value, is_other_buffer, (void *)(uintptr_t)targets)) return false;
     }
     *t = (transposing){.s = s, .outer = f.outer, .inner = f.inner, .outer_stop = -1, .inner_stop = -1};
     opf_is_int(opf_extent(s, f.outer), &t->outer_stop);
