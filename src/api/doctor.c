@@ -31,14 +31,39 @@ static bool print_compiler(opf_context *context, opf_arena *arena, opf_text *out
     return true;
 }
 
-static void print_machine(const opf_machine *m, opf_text *out) {
-    opf_text_printf(out, "machine:    %s: %d floats a vector, %d vectors, L1 %lld KiB, L2 %lld KiB, L3 %lld KiB, %.0f GFLOP/s, memory %.0f GB/s%s%s\n", m->name,
-                    m->lanes, m->vectors, (long long)m->l1_bytes >> 10, (long long)m->l2_bytes >> 10, (long long)m->l3_bytes >> 10, m->flops_per_second / 1e9,
-                    m->dram_bandwidth / 1e9, m->flags[0] ? ", flags " : "", m->flags);
+/* What the CPU has of the features that rows of the machine table ask for, and a few that later kernels may use. */
+static void print_features(opf_text *out) {
+    opf_text_add(out, "cpu:        ");
+#if defined(__x86_64__)
+#define FEATURE(name) if (__builtin_cpu_supports(name)) opf_text_add(out, name " ");
+    FEATURE("sse4.1") FEATURE("sse4.2") FEATURE("popcnt") FEATURE("avx") FEATURE("avx2") FEATURE("fma") FEATURE("bmi") FEATURE("bmi2")
+    FEATURE("avx512f") FEATURE("avx512bw") FEATURE("avx512cd") FEATURE("avx512dq") FEATURE("avx512vl") FEATURE("avx512vnni")
+#undef FEATURE
+#elif defined(__aarch64__)
+    opf_text_add(out, "aarch64 asimd ");
+#endif
+    opf_text_printf(out, "(%d cores for this process)\n", opf_cores());
+}
+
+static void print_row(const opf_machine *m, bool chosen, opf_text *out) {
+    opf_text_printf(out, "  %c %-10s %2d floats a vector, %2d vectors, L1 %lld KiB, L2 %lld KiB, L3 %lld KiB, %.0f GFLOP/s, memory %.0f GB/s%s%s\n", chosen ? '*' : ' ',
+                    m->name, m->lanes, m->vectors, (long long)m->l1_bytes >> 10, (long long)m->l2_bytes >> 10, (long long)m->l3_bytes >> 10,
+                    m->flops_per_second / 1e9, m->dram_bandwidth / 1e9, m->flags[0] ? ", " : "", m->flags);
+}
+
+static void print_machines(const opf_machine *chosen, opf_text *out) {
+    bool listed = false;
+    opf_text_add(out, "machines:   (* is used)\n");
+    for (size_t i = 0; i < opf_machine_count(); i++) {
+        bool same = strcmp(opf_machine_at(i)->name, chosen->name) == 0;
+        print_row(opf_machine_at(i), same, out);
+        listed = listed || same;
+    }
+    if (!listed) print_row(chosen, true, out); /* from a file */
     opf_text_add(out, "runs here: ");
     for (size_t i = 0; i < opf_machine_count(); i++)
         if (opf_machine_runs(opf_machine_at(i))) opf_text_printf(out, " %s", opf_machine_at(i)->name);
-    opf_text_printf(out, "\ncores:      %d\n", opf_cores());
+    opf_text_add(out, "\n");
 }
 
 static bool print_cache(opf_context *context, opf_arena *arena, opf_text *out) {
@@ -64,7 +89,8 @@ opf_status opf_doctor(opf_context *context, char **out) {
     if (status == OPF_OK) {
         opf_text_printf(&text, "opfuse:     %s\n", opf_version());
         bool good = print_compiler(context, arena, &text);
-        print_machine(&machine, &text);
+        print_features(&text);
+        print_machines(&machine, &text);
         good = print_cache(context, arena, &text) && good;
         const char *dot = version_of((const char *const[]){"dot", "-V", NULL}, arena);
         opf_text_printf(&text, "graphviz:   %s\n", dot ? dot : "none; `graph -o FILE.svg` needs it (Debian: apt install graphviz)");
