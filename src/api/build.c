@@ -43,7 +43,7 @@ static opf_status write_data(library *l) {
         if (!weight->read_by_steps) continue;
         align_data(&l->data);
         offsets[i] = (int64_t)l->data.length;
-        opf_text_add_n(&l->data, weight->tensor->bytes ? weight->tensor->data : "", weight->tensor->bytes);
+        opf_tensor_copy(weight->tensor, opf_text_add_room(&l->data, weight->tensor->bytes));
     }
     align_data(&l->data);
     l->emitted.data_offsets = offsets;

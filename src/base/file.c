@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,12 @@ opf_status opf_file_map(opf_mapping *out, const char *path, opf_diags *diags) {
 void opf_file_unmap(opf_mapping *mapping) {
     if (mapping->data) munmap((void *)mapping->data, mapping->size);
     *mapping = (opf_mapping){0};
+}
+
+void opf_file_release(const void *data, size_t size) {
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = ((uintptr_t)data + page - 1) / page * page;
+    uintptr_t end = ((uintptr_t)data + size) / page * page;
+    if (first < end) madvise((void *)first, end - first, MADV_DONTNEED);
 }
 
 static bool write_all(int file, const char *data, size_t size) {

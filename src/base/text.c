@@ -20,11 +20,16 @@ static void reserve(opf_text *text, size_t more) {
     text->capacity = capacity;
 }
 
-void opf_text_add_n(opf_text *text, const char *string, size_t length) {
+void *opf_text_add_room(opf_text *text, size_t length) {
     reserve(text, length);
-    if (length) memcpy(text->data + text->length, string, length);
     text->length += length;
     text->data[text->length] = '\0';
+    return text->data + text->length - length;
+}
+
+void opf_text_add_n(opf_text *text, const char *string, size_t length) {
+    void *room = opf_text_add_room(text, length);
+    if (length) memcpy(room, string, length);
 }
 
 void opf_text_add(opf_text *text, const char *string) { opf_text_add_n(text, string, strlen(string)); }

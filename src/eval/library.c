@@ -21,17 +21,24 @@ static opf_status report_size(const opf_running *r) {
 
 static bool size_of(const opf_running *r, opf_dim dim, int64_t *size) { return opf_dim_eval(dim, r->job->symbols, size) && *size >= 0; }
 
-static opf_lib_tensor describe(const opf_tensor *tensor) {
+static opf_lib_tensor describe(const opf_tensor *tensor) { return (opf_lib_tensor){(void *)(uintptr_t)tensor->data, (int)tensor->dtype, tensor->rank, tensor->dims}; }
+
+/* Kernels read plain elements. */
+static opf_lib_tensor describe_input(const opf_running *r, const opf_tensor *tensor) {
     if (!tensor) return (opf_lib_tensor){0};
-    return (opf_lib_tensor){(void *)(uintptr_t)tensor->data, (int)tensor->dtype, tensor->rank, tensor->dims};
+    opf_lib_tensor described = describe(tensor);
+    if (opf_tensor_is_plain(tensor)) return described;
+    described.data = opf_arena_alloc(r->arena, tensor->bytes);
+    opf_tensor_copy(tensor, described.data);
+    return described;
 }
 
 static opf_lib_tensor *describe_inputs(const opf_running *r) {
     const opf_library_call *library = r->library;
     size_t n = (size_t)library->n_inputs + library->constants.count;
     opf_lib_tensor *in = OPF_ARRAY(r->arena, opf_lib_tensor, n + 1);
-    for (int k = 0; k < library->n_inputs && k < r->job->node->n_inputs; k++) in[k] = describe(r->job->inputs[k]);
-    for (size_t k = 0; k < library->constants.count; k++) in[(size_t)library->n_inputs + k] = describe(library->constants.data[k]);
+    for (int k = 0; k < library->n_inputs && k < r->job->node->n_inputs; k++) in[k] = describe_input(r, r->job->inputs[k]);
+    for (size_t k = 0; k < library->constants.count; k++) in[(size_t)library->n_inputs + k] = describe_input(r, library->constants.data[k]);
     return in;
 }
 

@@ -31,10 +31,18 @@ static void *widened(const opf_tensor *tensor) {
     return data;
 }
 
+static void *copied(const opf_tensor *tensor) {
+    void *data = malloc(tensor->bytes + 1);
+    if (!data) opf_out_of_memory();
+    opf_tensor_copy(tensor, data);
+    return data;
+}
+
 opf_operand opf_eval_operand(const opf_tensor *tensor, void **owned) {
     opf_operand operand = {tensor->dtype, false, tensor->rank, tensor->dims, tensor->elements, tensor->data};
     *owned = NULL;
     if (!loads_directly(tensor->dtype)) operand.data = *owned = widened(tensor), operand.wide = true;
+    else if (!opf_tensor_is_plain(tensor)) operand.data = *owned = copied(tensor);
     return operand;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/file.h"
 
 enum { DATA_ALIGNMENT = 64 };
 
@@ -50,8 +51,48 @@ opf_tensor *opf_tensor_zeros(opf_arena *arena, opf_dtype dtype, int rank, const 
     return tensor;
 }
 
-double opf_tensor_get(const opf_tensor *tensor, int64_t index) { return opf_dtype_load(tensor->dtype, tensor->data, (size_t)index); }
+static size_t alignment_of(opf_dtype dtype) {
+    int bits = opf_dtype_bits(dtype);
+    if (dtype == OPF_STRING) return _Alignof(char *);
+    if (dtype == OPF_COMPLEX64 || dtype == OPF_COMPLEX128) bits /= 2;
+    return bits > 8 ? (size_t)bits / 8 : 1;
+}
+
+bool opf_tensor_is_plain(const opf_tensor *tensor) { return !tensor->scaling && (uintptr_t)tensor->data % alignment_of(tensor->dtype) == 0; }
+
+/* Elements first … first + count - 1, which share a factor; `from` may stand at any address. */
+static void scale_floats(float *to, const unsigned char *from, int64_t first, int64_t count, double factor) {
+    for (int64_t i = first; i < first + count; i++) {
+        float value;
+        memcpy(&value, from + (size_t)i * sizeof value, sizeof value);
+        to[i] = (float)(factor * (double)value);
+    }
+}
+
+static const double *factor_at(const opf_scaling *scaling, int64_t index) {
+    return &scaling->factors[index / scaling->group * scaling->channels + index / scaling->stride % scaling->channels];
+}
+
+void opf_tensor_copy(const opf_tensor *tensor, void *out) {
+    const opf_scaling *scaling = tensor->scaling;
+    if (!tensor->bytes) return;
+    if (!scaling) memcpy(out, tensor->data, tensor->bytes);
+    else if (tensor->dtype != OPF_FLOAT32)
+        for (int64_t i = 0; i < tensor->elements; i++) opf_dtype_store(tensor->dtype, out, (size_t)i, opf_tensor_get(tensor, i));
+    else
+        for (int64_t i = 0; i < tensor->elements; i += scaling->stride) scale_floats(out, tensor->data, i, scaling->stride, *factor_at(scaling, i));
+}
+
+void opf_tensor_release(const opf_tensor *tensor) {
+    if (tensor->file >= 0) opf_file_release(tensor->data, tensor->bytes);
+}
+
+double opf_tensor_get(const opf_tensor *tensor, int64_t index) {
+    double value = opf_dtype_load(tensor->dtype, tensor->data, (size_t)index);
+    return tensor->scaling ? opf_dtype_round(tensor->dtype, value * *factor_at(tensor->scaling, index)) : value;
+}
 
 int64_t opf_tensor_get_int(const opf_tensor *tensor, int64_t index) {
+    if (tensor->scaling) return opf_dtype_load_int(OPF_FLOAT64, &(double){opf_tensor_get(tensor, index)}, 0);
     return opf_dtype_load_int(tensor->dtype, tensor->data, (size_t)index);
 }

@@ -87,7 +87,7 @@ static int map_file(opf_reader *reader, const char *real) {
         opf_reader_failed(reader, OPF_ERROR_SYSTEM);
         return -1;
     }
-    /* Weights at odd offsets are copied. */
+    /* What is to be copied: booleans that are neither 0 nor 1. */
     reader->allowance += mapping.size < INT64_MAX / 128 ? (int64_t)mapping.size * 4 : 0;
     OPF_PUSH(reader->arena, &module->files, mapping);
     OPF_PUSH(reader->arena, &module->file_paths, real);

@@ -83,7 +83,8 @@ void opf_declare_type(opf_value *value, const opf_type *type); /* fills the decl
 
 /* tensor.c */
 opf_tensor *opf_read_tensor(opf_reader *reader, const opf_schema_Tensor *message);
-/* A tensor over bytes of the file or of an external one: a view where type and alignment allow, else a copy. */
+/* A tensor over bytes of the file or of an external one: a view, or a copy where the file does not stay
+ * or holds booleans that are neither 0 nor 1. */
 bool opf_tensor_take_bytes(opf_reader *reader, opf_tensor *tensor, opf_span bytes, int file, uint64_t offset);
 /* external.c */
 bool opf_read_external(opf_reader *reader, opf_tensor *tensor, const opf_spans *entries);

@@ -20,7 +20,8 @@ static field field_of(opf_dtype dtype) {
     }
 }
 
-static size_t alignment_of(opf_dtype dtype) {
+/* Bytes of an element; of types below a byte, of the packed ones that share it; of a complex number, of a part. */
+static size_t width_of(opf_dtype dtype) {
     int bits = opf_dtype_bits(dtype);
     if (dtype == OPF_COMPLEX64 || dtype == OPF_COMPLEX128) bits /= 2;
     return bits > 8 ? (size_t)bits / 8 : 1;
@@ -47,7 +48,7 @@ static bool holds_odd_bools(const opf_tensor *tensor, const unsigned char *data)
 bool opf_tensor_take_bytes(opf_reader *reader, opf_tensor *tensor, opf_span bytes, int file, uint64_t offset) {
     if (tensor->bytes == 0) return true;
     bool odd = holds_odd_bools(tensor, bytes.data);
-    if (!reader->copies && !odd && (uintptr_t)bytes.data % alignment_of(tensor->dtype) == 0) {
+    if (!reader->copies && !odd) {
         tensor->data = bytes.data;
         tensor->file = file;
         tensor->offset = offset;
@@ -78,10 +79,9 @@ static bool malformed(opf_reader *reader, const char *name) {
 static bool read_fixed(opf_reader *reader, opf_tensor *tensor, const opf_spans *spans, size_t width, const char *name) {
     const void *data;
     size_t count, needed = tensor->bytes / width;
+    if (spans->count == 1 && spans->data[0].size == tensor->bytes) return take_own_bytes(reader, tensor, spans->data[0]);
     if (!opf_spans_fixed(spans, width, &data, &count)) return malformed(reader, name);
     if (count != needed) return wrong_count(reader, tensor, name, count, needed);
-    opf_span bytes = {data, tensor->bytes};
-    if (spans->count == 1 && data == spans->data[0].data) return take_own_bytes(reader, tensor, bytes);
     if (tensor->bytes && !opf_reader_spend(reader, tensor->bytes)) return false;
     tensor->data = opf_arena_copy(reader->arena, data, tensor->bytes);
     return true;
@@ -90,7 +90,7 @@ static bool read_fixed(opf_reader *reader, opf_tensor *tensor, const opf_spans *
 /* Varints, each the low bytes of one element; of types below a byte, of one byte of packed elements. */
 static bool read_varints(opf_reader *reader, opf_tensor *tensor, const opf_spans *spans, const char *name) {
     int64_t *values;
-    size_t count, width = alignment_of(tensor->dtype), needed = tensor->bytes / width;
+    size_t count, width = width_of(tensor->dtype), needed = tensor->bytes / width;
     if (!opf_spans_varints(spans, &values, &count)) return malformed(reader, name);
     if (count != needed) return wrong_count(reader, tensor, name, count, needed);
     if (!opf_reader_spend(reader, tensor->bytes)) return false;

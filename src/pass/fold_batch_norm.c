@@ -2,7 +2,8 @@
  *
  *   scale * (W x + b - mean) / sqrt(var + eps) + bias  =  (s W) x + (s (b - mean) + bias),   s = scale / sqrt(var + eps)
  *
- * for each output channel. New weights and bias are computed in double and rounded once. */
+ * for each output channel. New weights and bias are computed in double and rounded once; the weights when they are read
+ * (opf_scaling), so that they stay in the model's file. */
 #include "pass/edit.h"
 
 #include <math.h>
@@ -84,18 +85,6 @@ static const char *read_statistics(opf_folding *folding)
     return NULL;
 }
 
-static int64_t channel_of(const opf_folding *folding, int64_t element)
-{
-    const opf_tensor *weight = folding->weight;
-    int64_t stride = 1, row = weight->elements / weight->dims[0];
-    for (int axis = folding->axis + 1; axis < weight->rank; axis++)
-        stride *= weight->dims[axis];
-    int64_t within = element / stride % weight->dims[folding->axis];
-    if (folding->groups == 1)
-        return within;
-    return element / row / (weight->dims[0] / folding->groups) * weight->dims[folding->axis] + within;
-}
-
 /* NULL where a number does not fit the type. */
 static opf_value *new_constant(const opf_folding *folding, int rank, const int64_t *dims, int64_t count, const double *numbers)
 {
@@ -105,40 +94,69 @@ static opf_value *new_constant(const opf_folding *folding, int rank, const int64
     return opf_constant_like(folding->producer->graph, folding->weight->dtype, rank, dims, numbers);
 }
 
-/* Weights of one channel that stand together: each product is rounded once. False where one does not fit the type. */
-static bool scale_run(opf_dtype dtype, void *to, const void *from, int64_t begin, int64_t count, double factor)
+static inline void keep_greater(int lanes, int32_t *most, const int32_t *bits)
 {
-    bool finite = true;
-    if (dtype == OPF_FLOAT32) {
-        float *y = (float *)to + begin;
-        const float *x = (const float *)from + begin;
-        for (int64_t i = 0; i < count; i++) {
-            y[i] = (float)(factor * (double)x[i]);
-            finite &= isfinite(y[i]) != 0;
-        }
-        return finite;
-    }
-    double *y = (double *)to + begin;
-    const double *x = (const double *)from + begin;
-    for (int64_t i = 0; i < count; i++) {
-        y[i] = factor * x[i];
-        finite &= isfinite(y[i]) != 0;
-    }
-    return finite;
+    for (int lane = 0; lane < lanes; lane++)
+        most[lane] = (bits[lane] & INT32_MAX) > most[lane] ? bits[lane] & INT32_MAX : most[lane];
 }
 
+/* The greatest |x| of float32 elements at any address, not less than any that is infinite or no number: bit patterns of
+ * magnitudes are ordered as the magnitudes are. */
+static double greatest_float(const unsigned char *from, int64_t count)
+{
+    enum { LANES = 16 };
+    int32_t most[LANES] = {0}, bits[LANES] = {0};
+    int64_t whole = count / LANES * LANES;
+    for (int64_t i = 0; i < whole; i += LANES) {
+        memcpy(bits, from + (size_t)i * sizeof *bits, sizeof bits);
+        keep_greater(LANES, most, bits);
+    }
+    memset(bits, 0, sizeof bits);
+    memcpy(bits, from + (size_t)whole * sizeof *bits, (size_t)(count - whole) * sizeof *bits);
+    keep_greater(LANES, most, bits);
+    for (int lane = 1; lane < LANES; lane++)
+        most[0] = most[lane] > most[0] ? most[lane] : most[0];
+    return opf_dtype_load(OPF_FLOAT32, most, 0);
+}
+
+static bool products_fit(const opf_tensor *weight, int64_t first, int64_t count, double factor)
+{
+    if (fabs(factor) <= 1)
+        return true;
+    if (weight->dtype == OPF_FLOAT32)
+        return isfinite((float)(factor * greatest_float((const unsigned char *)weight->data + (size_t)first * sizeof(float), count)));
+    for (int64_t i = first; i < first + count; i++)
+        if (!isfinite(opf_dtype_round(weight->dtype, factor * opf_dtype_load(weight->dtype, weight->data, (size_t)i))))
+            return false;
+    return true;
+}
+
+static bool same_layout(const opf_scaling *a, const opf_scaling *b)
+{
+    return a->channels == b->channels && a->stride == b->stride && a->group == b->group;
+}
+
+/* The weight with the factors, which are applied when it is read; NULL where a product does not fit its type. */
 static opf_value *new_weight(const opf_folding *folding)
 {
     const opf_tensor *weight = folding->weight;
     opf_graph *graph = folding->producer->graph;
-    opf_tensor *scaled = opf_tensor_zeros(graph->module->arena, weight->dtype, weight->rank, weight->dims, NULL);
-    int64_t run = 1;
+    opf_arena *arena = graph->module->arena;
+    double *factors = opf_arena_copy(arena, folding->factor, (size_t)folding->channels * sizeof *factors);
+    opf_scaling scaling = {factors, folding->channels / folding->groups, 1, weight->elements / folding->groups};
     for (int axis = folding->axis + 1; axis < weight->rank; axis++)
-        run *= weight->dims[axis];
-    bool finite = true;
-    for (int64_t at = 0; at < weight->elements; at += run)
-        finite = scale_run(weight->dtype, (void *)scaled->data, weight->data, at, run, folding->factor[channel_of(folding, at)]) && finite;
-    return finite ? opf_value_constant(graph, NULL, scaled) : NULL;
+        scaling.stride *= weight->dims[axis];
+    if (weight->scaling && !same_layout(weight->scaling, &scaling))
+        return NULL;
+    for (int64_t c = 0; weight->scaling && c < folding->channels; c++)
+        factors[c] *= weight->scaling->factors[c];
+    for (int64_t at = 0; at < weight->elements; at += scaling.stride)
+        if (!products_fit(weight, at, scaling.stride, factors[at / scaling.group * scaling.channels + at / scaling.stride % scaling.channels]))
+            return NULL;
+    opf_tensor_release(weight);
+    opf_tensor *scaled = opf_arena_copy(arena, weight, sizeof *weight);
+    scaled->scaling = opf_arena_copy(arena, &scaling, sizeof scaling);
+    return opf_value_constant(graph, NULL, scaled);
 }
 
 /* The producer's bias, one number a channel (Gemm may give one for all, and weighs it); NULL where it is of another form. */

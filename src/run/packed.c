@@ -9,6 +9,17 @@
 
 static opf_hash hash_string(const char *text) { return opf_hash_bytes(text, strlen(text)); }
 
+/* What the elements are made of. Most of them are not needed again: the file's pages need not stay. */
+static opf_hash hash_tensor(const opf_tensor *tensor) {
+    const opf_scaling *scaling = tensor->scaling;
+    opf_hash key = opf_hash_bytes(tensor->data, tensor->bytes);
+    opf_tensor_release(tensor);
+    if (!scaling) return key;
+    int64_t layout[] = {tensor->dtype, scaling->channels, scaling->stride, scaling->group};
+    key = opf_hash_combine(key, opf_hash_bytes(layout, sizeof layout));
+    return opf_hash_combine(key, opf_hash_bytes(scaling->factors, (size_t)(tensor->elements / scaling->group * scaling->channels) * sizeof *scaling->factors));
+}
+
 static opf_hash key_of(const opf_program *program) {
     opf_hash key = hash_string(program->machine->flags);
     for (size_t i = 0; i < program->prepare.count; i++) {
@@ -17,7 +28,7 @@ static opf_hash key_of(const opf_program *program) {
         int64_t place[] = {program->machine->lanes, opf_program_storage(program, step->buffers[1])->offset, program->packed_bytes};
         key = opf_hash_combine(key, hash_string(program->kernels.data[step->kernel].body));
         key = opf_hash_combine(key, opf_hash_bytes(place, sizeof place));
-        key = opf_hash_combine(key, opf_hash_bytes(tensor->data, tensor->bytes));
+        key = opf_hash_combine(key, hash_tensor(tensor));
     }
     return key;
 }

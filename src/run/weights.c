@@ -1,6 +1,6 @@
-/* Constants of a program: pointers into the mapped model, copies only where a file keeps elements at odd addresses. */
+/* Constants of a program: pointers into the mapped model, copies only of what the program cannot read as it stands there:
+ * elements at odd addresses, elements with factors. */
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "run/runner.h"
@@ -15,11 +15,6 @@ void *opf_runner_memory(size_t bytes) {
     return memory;
 }
 
-static bool is_aligned(const opf_tensor *tensor) {
-    size_t element = (size_t)opf_dtype_bits(tensor->dtype) / 8;
-    return element <= 1 || (uintptr_t)tensor->data % element == 0;
-}
-
 static opf_status copy(opf_runner *runner, size_t index) {
     const opf_tensor *tensor = runner->program->weights.data[index].tensor;
     runner->copies[index] = opf_runner_memory(tensor->bytes);
@@ -28,7 +23,8 @@ static opf_status copy(opf_runner *runner, size_t index) {
                      runner->program->weights.data[index].value->name, tensor->bytes);
         return OPF_ERROR_SYSTEM;
     }
-    memcpy(runner->copies[index], tensor->data, tensor->bytes);
+    opf_tensor_copy(tensor, runner->copies[index]);
+    opf_tensor_release(tensor);
     runner->weights[index] = runner->copies[index];
     return OPF_OK;
 }
@@ -38,7 +34,7 @@ static opf_status copy_where_needed(opf_runner *runner, bool read_by_steps) {
     for (size_t i = 0; i < runner->program->weights.count && status == OPF_OK; i++) {
         const opf_weight *weight = &runner->program->weights.data[i];
         runner->weights[i] = runner->copies[i] ? runner->copies[i] : weight->tensor->data;
-        if (weight->read_by_steps == read_by_steps && !runner->copies[i] && !is_aligned(weight->tensor)) status = copy(runner, i);
+        if (weight->read_by_steps == read_by_steps && !runner->copies[i] && !opf_tensor_is_plain(weight->tensor)) status = copy(runner, i);
     }
     return status;
 }
@@ -56,7 +52,9 @@ opf_status opf_runner_lend_weights(opf_runner *runner) { return copy_where_neede
 void opf_runner_return_weights(opf_runner *runner) {
     for (size_t i = 0; i < runner->program->weights.count; i++) {
         const opf_weight *weight = &runner->program->weights.data[i];
-        if (weight->read_by_steps || !runner->copies[i]) continue;
+        if (weight->read_by_steps) continue;
+        opf_tensor_release(weight->tensor);
+        if (!runner->copies[i]) continue;
         free(runner->copies[i]);
         runner->copies[i] = NULL;
         runner->weights[i] = weight->tensor->data;

@@ -121,13 +121,15 @@ static void check_passes(opf_bench *bench, opf_value *output, const opf_tensor *
         assert_true(fabs(before[i] - behind[i]) <= 1e-5 * (1 + fabs(before[i])));
 }
 
-static opf_node *norm(opf_bench *bench, opf_value *x, int64_t channels)
+static opf_node *named_norm(opf_bench *bench, const char *name, opf_value *x, int64_t channels)
 {
     const int64_t dims[] = {channels};
-    return node(bench, "bn", "BatchNormalization", 5,
-                (opf_value *[]){x, constant(bench, "scale", 1, dims, -2), constant(bench, "shift", 1, dims, -2),
-                                constant(bench, "mean", 1, dims, -2), constant(bench, "variance", 1, dims, 0.05)});
+    return node(bench, name, "BatchNormalization", 5,
+                (opf_value *[]){x, constant(bench, NULL, 1, dims, -2), constant(bench, NULL, 1, dims, -2),
+                                constant(bench, NULL, 1, dims, -2), constant(bench, NULL, 1, dims, 0.05)});
 }
+
+static opf_node *norm(opf_bench *bench, opf_value *x, int64_t channels) { return named_norm(bench, "bn", x, channels); }
 
 static void batch_norm_moves_into_conv(void **unused)
 {
@@ -183,6 +185,65 @@ static void batch_norm_moves_into_gemm(void **unused)
         check_passes(&bench, bn->outputs[0], inputs, 1);
         free_bench(&bench);
     }
+}
+
+/* Two norms, one behind the other, and a weight at an odd address: its bytes stay where they are, each element is rounded
+ * once, read alone or copied with all. */
+static void folded_weights_stay_views(void **unused)
+{
+    (void)unused;
+    opf_bench bench = new_bench();
+    const int64_t x_dims[] = {1, 2, 4, 4}, w_dims[] = {3, 2, 3, 3};
+    opf_tensor *weight = random_tensor(&bench, 4, w_dims, -2);
+    unsigned char *odd = opf_arena_alloc(bench.module->arena, weight->bytes + 1);
+    memcpy(odd + 1, weight->data, weight->bytes);
+    weight->data = odd + 1;
+    assert_false(opf_tensor_is_plain(weight));
+    opf_node *conv = node(&bench, "conv", "Conv", 2, (opf_value *[]){input(&bench, "x", 4, x_dims), opf_value_constant(bench.graph, "w", weight)});
+    opf_node *first = norm(&bench, conv->outputs[0], 3), *second = named_norm(&bench, "bn_behind", first->outputs[0], 3);
+    double factors[3];
+    for (int c = 0; c < 3; c++) {
+        factors[c] = 1;
+        for (int k = 0; k < 2; k++) {
+            const opf_node *bn = k ? second : first;
+            factors[c] *= opf_tensor_get(bn->inputs[1]->constant, c) / sqrt(opf_tensor_get(bn->inputs[4]->constant, c) + (double)1e-5f);
+        }
+    }
+    const opf_tensor *inputs[] = {random_tensor(&bench, 4, x_dims, -2)};
+    check_passes(&bench, second->outputs[0], inputs, 1);
+    const opf_tensor *folded = conv->inputs[1]->constant;
+    assert_ptr_equal(folded->data, odd + 1);
+    assert_false(opf_tensor_is_plain(folded));
+    float copy[54];
+    assert_int_equal(folded->bytes, sizeof copy);
+    opf_tensor_copy(folded, copy);
+    for (int i = 0; i < 54; i++) {
+        double element = opf_tensor_get(folded, i);
+        assert_true((double)copy[i] == element);
+        assert_true(element == (double)(float)(opf_tensor_get(weight, i) * factors[i / 18]));
+    }
+    free_bench(&bench);
+}
+
+/* A weight whose product with its factor is infinite stays as it is. */
+static void batch_norm_stays_where_weights_overflow(void **unused)
+{
+    (void)unused;
+    opf_bench bench = new_bench();
+    const int64_t x_dims[] = {1, 2, 4, 4}, w_dims[] = {3, 2, 3, 3};
+    opf_value *w = constant(&bench, "w", 4, w_dims, -2);
+    opf_dtype_store(OPF_FLOAT32, (void *)w->constant->data, 53, -1e38);
+    opf_node *conv = node(&bench, "conv", "Conv", 2, (opf_value *[]){input(&bench, "x", 4, x_dims), w});
+    opf_node *bn = norm(&bench, conv->outputs[0], 3);
+    opf_dtype_store(OPF_FLOAT32, (void *)bn->inputs[1]->constant->data, 2, 1e6);
+    expect_ok(&bench, opf_graph_type(bench.module, NULL, 0));
+    bn->outputs[0]->is_output = false;
+    opf_graph_add_output(bench.graph, bn->outputs[0], NULL);
+    expect_ok(&bench, opf_passes_run(bench.module, 2));
+    assert_int_equal(bench.graph->nodes.count, 2);
+    assert_ptr_equal(conv->inputs[1], w);
+    assert_int_equal(opf_diags_count(bench.diags), 1);
+    free_bench(&bench);
 }
 
 /* The unnormalised result is read twice: nothing may change, and a note says why. */
@@ -256,6 +317,8 @@ int main(void)
         cmocka_unit_test(batch_norm_moves_into_conv),
         cmocka_unit_test(batch_norm_moves_into_transposed_conv_with_groups),
         cmocka_unit_test(batch_norm_moves_into_gemm),
+        cmocka_unit_test(folded_weights_stay_views),
+        cmocka_unit_test(batch_norm_stays_where_weights_overflow),
         cmocka_unit_test(batch_norm_stays_where_the_result_is_shared),
         cmocka_unit_test(constants_are_computed),
         cmocka_unit_test(identities_go_and_outputs_keep_a_producer),
