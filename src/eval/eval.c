@@ -1,5 +1,5 @@
 /* The graph as read, node by node. */
-#include "eval/eval.h"
+#include "eval/evaluator.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,23 +9,6 @@
 #include "eval/library.h"
 #include "eval/stage.h"
 #include "ops/counts.h"
-
-/* What is held of one value. */
-typedef struct opf_eval_slot {
-    const opf_tensor *tensor;
-    void *owned;         /* its elements, where they are the evaluator's; NULL for inputs and constants */
-    size_t uses;         /* reads still to come */
-} opf_eval_slot;
-
-struct opf_eval {
-    opf_arena *arena;
-    opf_graph *graph;
-    opf_module *module;
-    const opf_tensor *const *inputs;
-    bool keep_all;
-    opf_eval_slot *slots; /* by value id */
-    int64_t *symbols;     /* by symbol index */
-};
 
 static opf_diags *diags_of(const opf_eval *eval) { return eval->module->diags; }
 static opf_place place_of(const opf_eval *eval) { return (opf_place){eval->module->path, NULL, NULL, -1}; }
@@ -81,12 +64,12 @@ static opf_status check_dims(const opf_eval *eval) {
     return status;
 }
 
-/* `counted`: those that speak of sizes which nodes find, when all nodes have run; else the others, before. */
-static opf_status check_guards(const opf_eval *eval, bool counted) {
+/* Those that speak of the inputs' sizes alone. Where sizes that nodes find do not fit, a load goes astray and is reported. */
+static opf_status check_guards(const opf_eval *eval) {
     opf_status status = OPF_OK;
     for (size_t i = 0; i < eval->module->guards.count; i++) {
         const opf_guard *guard = &eval->module->guards.data[i];
-        if (counted != (opf_dim_is_counted(eval->module, guard->left) || opf_dim_is_counted(eval->module, guard->right))) continue;
+        if (guard->inside || opf_dim_is_counted(eval->module, guard->left) || opf_dim_is_counted(eval->module, guard->right)) continue;
         int64_t left = 0, right = 0;
         bool known = opf_dim_eval(guard->left, eval->symbols, &left) && opf_dim_eval(guard->right, eval->symbols, &right);
         if (known && (guard->kind == OPF_GUARD_EQ ? left == right : left >= right)) continue;
@@ -98,7 +81,7 @@ static opf_status check_guards(const opf_eval *eval, bool counted) {
 
 /* ---- life of values ---- */
 
-static void release(opf_eval *eval, const opf_value *value) {
+void opf_eval_release(opf_eval *eval, const opf_value *value) {
     opf_eval_slot *slot = &eval->slots[value->id];
     free(slot->owned);
     *slot = (opf_eval_slot){0};
@@ -109,19 +92,29 @@ static bool is_kept(const opf_eval *eval, const opf_value *value) { return eval-
 static void used(opf_eval *eval, const opf_value *value) {
     opf_eval_slot *slot = &eval->slots[value->id];
     if (slot->uses > 0) slot->uses--;
-    if (slot->uses == 0 && slot->owned && !is_kept(eval, value)) release(eval, value);
+    if (slot->uses == 0 && slot->owned && !is_kept(eval, value)) opf_eval_release(eval, value);
 }
 
-static void *allocate(void *data, size_t bytes) {
-    (void)data;
+void *opf_eval_memory(size_t bytes) {
     void *memory = NULL;
     if (posix_memalign(&memory, 64, bytes) != 0) opf_out_of_memory();
     memset(memory, 0, bytes);
     return memory;
 }
 
-static const opf_tensor *tensor_of(const opf_eval *eval, const opf_value *value) {
+static void *allocate(void *data, size_t bytes) {
+    (void)data;
+    return opf_eval_memory(bytes);
+}
+
+const opf_tensor *opf_eval_tensor(const opf_eval *eval, const opf_value *value) {
     return value->constant ? value->constant : eval->slots[value->id].tensor;
+}
+
+void opf_eval_set(opf_eval *eval, const opf_value *value, const opf_tensor *tensor) {
+    opf_eval_release(eval, value);
+    eval->slots[value->id] = (opf_eval_slot){tensor, (void *)(uintptr_t)tensor->data, value->uses.count};
+    if (value->uses.count == 0 && !is_kept(eval, value) && value->producer) opf_eval_release(eval, value);
 }
 
 /* ---- nodes ---- */
@@ -151,12 +144,23 @@ static opf_status run_node(opf_node *node, opf_eval_stages *job, int64_t *symbol
     return opf_eval_run_stages(job, &call->stages, call->results, out);
 }
 
+/* What a graph captures is read as often as the graph runs, and so stays. */
+static void use_inputs(opf_eval *eval, const opf_node *node) {
+    for (int k = 0; k < node->n_inputs; k++)
+        if (node->inputs[k] && node->inputs[k]->graph == node->graph) used(eval, node->inputs[k]);
+}
+
 static opf_status evaluate_node(opf_eval *eval, opf_node *node) {
+    if (node->control) {
+        opf_status status = opf_eval_control(eval, node, node->control);
+        if (status == OPF_OK) use_inputs(eval, node);
+        return status;
+    }
     const opf_tensor **inputs = OPF_ARRAY(eval->arena, const opf_tensor *, node->n_inputs + 1);
     opf_tensor **outputs = OPF_ARRAY(eval->arena, opf_tensor *, node->n_outputs + 1);
     for (int k = 0; k < node->n_inputs; k++) {
         if (!node->inputs[k]) continue;
-        inputs[k] = tensor_of(eval, node->inputs[k]);
+        inputs[k] = opf_eval_tensor(eval, node->inputs[k]);
         if (inputs[k]) continue;
         opf_node_error(node, "internal", "'%s' was not computed", node->inputs[k]->name);
         return OPF_ERROR_INTERNAL;
@@ -167,15 +171,13 @@ static opf_status evaluate_node(opf_eval *eval, opf_node *node) {
     for (int k = 0; k < node->n_outputs; k++) {
         const opf_value *value = node->outputs[k];
         if (!value || !outputs[k]) continue;
-        eval->slots[value->id] = (opf_eval_slot){outputs[k], (void *)(uintptr_t)outputs[k]->data, value->uses.count};
-        if (value->uses.count == 0 && !is_kept(eval, value)) release(eval, value);
+        opf_eval_set(eval, value, outputs[k]);
     }
-    for (int k = 0; k < node->n_inputs; k++)
-        if (node->inputs[k]) used(eval, node->inputs[k]);
+    use_inputs(eval, node);
     return OPF_OK;
 }
 
-static opf_status run_graph(opf_eval *eval, opf_graph *graph) {
+opf_status opf_eval_nodes(opf_eval *eval, const opf_graph *graph) {
     for (size_t i = 0; i < graph->nodes.count; i++) {
         opf_status status = evaluate_node(eval, graph->nodes.data[i]);
         if (status != OPF_OK) return status;
@@ -202,7 +204,7 @@ opf_status opf_eval_new(opf_eval **out, opf_graph *graph, const opf_tensor *cons
     if (status == OPF_OK) {
         solve_symbols(eval);
         status = check_dims(eval);
-        opf_status guards = check_guards(eval, false);
+        opf_status guards = check_guards(eval);
         if (status == OPF_OK) status = guards;
     }
     if (status == OPF_OK) *out = eval;
@@ -211,11 +213,10 @@ opf_status opf_eval_new(opf_eval **out, opf_graph *graph, const opf_tensor *cons
 }
 
 opf_status opf_eval_run(opf_eval *eval) {
-    opf_status status = run_graph(eval, eval->graph);
-    return status == OPF_OK ? check_guards(eval, true) : status;
+    return opf_eval_nodes(eval, eval->graph);
 }
 
-const opf_tensor *opf_eval_value(const opf_eval *eval, const opf_value *value) { return tensor_of(eval, value); }
+const opf_tensor *opf_eval_value(const opf_eval *eval, const opf_value *value) { return opf_eval_tensor(eval, value); }
 
 void opf_eval_free(opf_eval *eval) {
     if (!eval) return;

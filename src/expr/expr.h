@@ -69,6 +69,7 @@ typedef struct opf_symbol {
     int64_t low, high; /* what is known of it, inclusive; sizes: low = 0. Index simplification assumes sizes >= 1,
                           since no index is ever evaluated in an empty domain */
     int64_t nominal;   /* size used by cost decisions only */
+    bool plain;        /* a number, no size: it may be 0 where something is computed */
 } opf_symbol;
 
 typedef struct opf_expr {
@@ -96,6 +97,7 @@ uint32_t opf_pool_count(const opf_pool *pool); /* all ids are below */
 
 /* Symbols. A taken name gets a suffix. */
 const opf_symbol *opf_symbol_new(opf_pool *pool, const char *name, int64_t low, int64_t high, int64_t nominal);
+const opf_symbol *opf_symbol_number(opf_pool *pool, const char *name, int64_t low, int64_t high, int64_t nominal); /* plain */
 int opf_pool_symbols(const opf_pool *pool);
 const opf_symbol *opf_pool_symbol(const opf_pool *pool, int index);
 

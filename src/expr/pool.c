@@ -51,6 +51,12 @@ const opf_symbol *opf_symbol_new(opf_pool *pool, const char *name, int64_t low, 
     return symbol;
 }
 
+const opf_symbol *opf_symbol_number(opf_pool *pool, const char *name, int64_t low, int64_t high, int64_t nominal) {
+    opf_symbol *symbol = (opf_symbol *)(uintptr_t)opf_symbol_new(pool, name, low, high, nominal);
+    symbol->plain = true;
+    return symbol;
+}
+
 /* ---- what is remembered of a node ---- */
 
 static opf_interval type_interval(opf_dtype dtype) {
@@ -196,7 +202,7 @@ static bool same_domain(const opf_domain_facts *facts, opf_domain domain) {
 }
 
 static void mark_positive(opf_domain_facts *facts, const opf_expr *e) {
-    if (e->kind == OPF_EXPR_SYMBOL && e->symbol->low >= 0 && e->symbol->index < facts->positive_count)
+    if (e->kind == OPF_EXPR_SYMBOL && e->symbol->low >= 0 && !e->symbol->plain && e->symbol->index < facts->positive_count)
         facts->positive[e->symbol->index] = true;
     if (opf_is_op(e, OPF_OP_MUL) || (opf_is_op(e, OPF_OP_FLOORDIV) && opf_meta(e->args[1])->low > 0)) {
         bool natural = true; /* a product of two negative numbers says nothing */

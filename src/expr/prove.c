@@ -19,7 +19,7 @@ static const opf_expr *extent_of(const opf_prover *prover, const opf_expr *varia
 static opf_interval symbol_interval(const opf_prover *prover, const opf_symbol *symbol) {
     opf_interval range = {symbol->low, symbol->high};
     bool positive = symbol->index < prover->facts->positive_count && prover->facts->positive[symbol->index];
-    if (range.low == 0 && (prover->sizes || positive)) range.low = 1;
+    if (range.low == 0 && !symbol->plain && (prover->sizes || positive)) range.low = 1;
     return range;
 }
 

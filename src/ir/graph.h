@@ -103,6 +103,7 @@ struct opf_node {
     /* Names of the model's own nodes that this one stands for (itself, before any pass). */
     int n_origins;
     const char **origins;
+    struct opf_control *control; /* If, Loop, Scan once typed (ops/control.h); NULL for all others */
     void *plan;           /* scratch of the stage that runs now */
 };
 
@@ -128,6 +129,7 @@ typedef struct opf_guard {
     enum { OPF_GUARD_EQ, OPF_GUARD_GE } kind;
     opf_dim left, right;
     const char *why;      /* "Add 'x': both operands share axis 1" */
+    const opf_graph *inside; /* a branch: it must hold where that branch runs; NULL: always */
 } opf_guard;
 
 typedef struct opf_opset { const char *domain; int version; } opf_opset;
@@ -146,6 +148,9 @@ struct opf_module {
     opf_graph *graph;
     int n_values;
     OPF_VEC(opf_guard) guards;
+    const opf_graph *inside; /* while typing: the branch that new guards belong to, NULL for none */
+    OPF_VEC(opf_value *) by_value; /* graph inputs that the last typing needs the values of; what depends on them stayed untyped */
+    OPF_VEC(struct opf_bound) bound; /* graph inputs whose value was put in: no other may be given to the program */
     OPF_VEC(struct opf_count) counts; /* sizes that the program finds as it runs */
     struct opf_facts *facts; /* equalities of dims that the guards assure; src/ops/facts.h */
     OPF_VEC(struct opf_removed) removed; /* nodes that a pass took out, for `explain` */
@@ -158,6 +163,8 @@ typedef struct opf_count {
     int number;           /* among the node's counts */
     opf_dim most;         /* upper bound; may depend on earlier counts */
 } opf_count;
+
+typedef struct opf_bound { const opf_value *input; const opf_tensor *value; } opf_bound;
 
 typedef struct opf_removed { const char *node, *why, *into; } opf_removed;
 

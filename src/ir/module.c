@@ -57,11 +57,11 @@ void opf_module_guard(opf_module *module, int kind, opf_dim left, opf_dim right,
     if (follows(module, kind, left, right)) return;
     for (size_t i = 0; i < module->guards.count; i++) {
         const opf_guard *known = &module->guards.data[i];
-        if ((int)known->kind != kind) continue;
+        if ((int)known->kind != kind || (known->inside && known->inside != module->inside)) continue;
         if (known->left == left && known->right == right) return;
         if (kind == OPF_GUARD_EQ && known->left == right && known->right == left) return;
     }
-    opf_guard guard = {.left = left, .right = right, .why = opf_arena_string(module->arena, why)};
+    opf_guard guard = {.left = left, .right = right, .why = opf_arena_string(module->arena, why), .inside = module->inside};
     if (kind == OPF_GUARD_GE) guard.kind = OPF_GUARD_GE;
     else guard.kind = OPF_GUARD_EQ;
     OPF_PUSH(module->arena, &module->guards, guard);

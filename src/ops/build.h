@@ -15,6 +15,10 @@ void opf_call_hint(opf_call *call, const char *format, ...) __attribute__((forma
 static inline opf_value *opf_call_input(const opf_call *call, int k) { return k < call->node->n_inputs ? call->node->inputs[k] : NULL; }
 bool opf_call_wants(const opf_call *call, int output); /* is this output used at all? */
 
+/* An input whose value is needed and not known. Where it follows from the values of small graph inputs, these are noted as
+ * needed by value and the call is deferred; else it is reported ("unsupported"). Returns an error in any case. */
+opf_status opf_call_unknown(opf_call *call, int input);
+
 /* Integers that an input holds (axes, shape, starts…): constant or symbolic content, as int64 expressions.
  * Returns the count; -1 where the input is absent, or (reported, "unsupported") known only at run time. */
 int opf_call_content(opf_call *call, int input, const opf_expr *const **out);
@@ -61,7 +65,10 @@ opf_dtype opf_call_compute(opf_dtype dtype);
 /* Accumulator type of a sum over values of a type: half types → float32, small ints → int32 … */
 opf_dtype opf_call_accumulator(opf_dtype dtype);
 
-/* ---- for type.c and call.c ---- */
+/* ---- for type.c, call.c and control.c ---- */
+
+/* Types all nodes of a graph whose inputs are typed, and their sub-graphs, anew. */
+opf_status opf_graph_retype(opf_graph *graph, bool quiet);
 
 opf_call *opf_call_new(opf_node *node, bool quiet);
 /* Builds the stages of a fresh call; what opf_op_stages does. Unsupported operators are reported here. */

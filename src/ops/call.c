@@ -8,7 +8,7 @@
 
 opf_status opf_call_error(opf_call *call, const char *code, const char *format, ...) {
     call->failed = true;
-    if (!call->quiet) {
+    if (!call->quiet && !call->deferred) {
         char message[512];
         va_list arguments;
         va_start(arguments, format);
@@ -87,6 +87,7 @@ static opf_status check_library(opf_call *call) {
 static opf_status check_results(opf_call *call) {
     const opf_node *node = call->node;
     if (call->library) return check_library(call);
+    if (call->control) return OPF_OK; /* build_if and its kin have checked */
     for (int k = 0; k < node->n_outputs; k++) {
         if (opf_call_wants(call, k) && call->results[k] < 0)
             return opf_call_error(call, "unsupported", "output %d '%s' of %s is not supported", k, node->outputs[k]->name, node->op);

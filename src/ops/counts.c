@@ -7,7 +7,12 @@ const opf_count *opf_count_of(const opf_module *module, const opf_symbol *symbol
     return NULL;
 }
 
-const opf_symbol *opf_count_symbol(opf_node *node, int number, const char *name, opf_dim most) {
+void opf_count_bound(opf_module *module, const opf_symbol *symbol, opf_dim most) {
+    for (size_t k = 0; k < module->counts.count; k++)
+        if (module->counts.data[k].symbol == symbol) module->counts.data[k].most = most;
+}
+
+const opf_symbol *opf_count_symbol(opf_node *node, int number, const char *name, bool plain, opf_dim most) {
     opf_module *module = node->graph->module;
     for (size_t k = 0; k < module->counts.count; k++) {
         opf_count *count = &module->counts.data[k];
@@ -15,7 +20,9 @@ const opf_symbol *opf_count_symbol(opf_node *node, int number, const char *name,
         count->most = most;
         return count->symbol;
     }
-    const opf_symbol *symbol = opf_symbol_new(module->pool, name, 0, INT64_MAX, opf_dim_nominal(most));
+    int64_t high = INT64_MAX;
+    if (!plain || !opf_is_int(most, &high) || high < 0) high = INT64_MAX;
+    const opf_symbol *symbol = (plain ? opf_symbol_number : opf_symbol_new)(module->pool, name, 0, high, opf_dim_nominal(most));
     OPF_PUSH(module->arena, &module->counts, (opf_count){symbol, node, number, most});
     return symbol;
 }

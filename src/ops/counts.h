@@ -4,8 +4,9 @@
 
 #include "ops/op.h"
 
-/* Count `number` of the node, made when it is first asked for; `most` replaces its bound. */
-const opf_symbol *opf_count_symbol(opf_node *node, int number, const char *name, opf_dim most);
+/* Count `number` of the node, made when it is first asked for; `most` replaces its bound. `plain`: it is no size. */
+const opf_symbol *opf_count_symbol(opf_node *node, int number, const char *name, bool plain, opf_dim most);
+void opf_count_bound(opf_module *module, const opf_symbol *symbol, opf_dim most);
 
 /* The count that a symbol is; NULL for sizes of inputs. */
 const opf_count *opf_count_of(const opf_module *module, const opf_symbol *symbol);

@@ -32,11 +32,13 @@
     X(roi)                                                                                                             \
     X(blocks)                                                                                                          \
     X(spectral)                                                                                                        \
+    X(attention_contrib)                                                                                               \
     X(einsum)                                                                                                          \
     X(select)                                                                                                          \
     X(scatter)                                                                                                          \
     X(recurrent)                                                                                                       \
     X(trees)                                                                                                           \
+    X(control)                                                                                                         \
     X(scan)                                                                                                            \
     X(qlinear)                                                                                                         \
     X(loss)

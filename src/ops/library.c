@@ -56,7 +56,7 @@ void opf_library_result(opf_call *call, int output, opf_dtype dtype, int rank, c
 
 opf_dim opf_library_count_symbol(opf_call *call, const char *name, opf_dim most) {
     opf_library_call *library = call->library;
-    const opf_symbol *symbol = opf_count_symbol(call->node, library->n_counts, name, opf_dim_canonical(call->module, most));
+    const opf_symbol *symbol = opf_count_symbol(call->node, library->n_counts, name, false, opf_dim_canonical(call->module, most));
     library->counts[library->n_counts++] = symbol;
     return opf_sym(call->pool, symbol);
 }

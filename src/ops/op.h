@@ -18,6 +18,7 @@ const char *opf_kind_name(opf_kind kind); /* "elemwise", "out_elemwise_fusable",
 enum {
     OPF_OP_VIEW = 1,      /* the result holds the first input's elements in the same order: a view of its bytes */
     OPF_OP_LIBRARY = 4,   /* a library kernel (ops/library.h), for documents */
+    OPF_OP_CONTROL = 8,   /* sub-graphs (ops/control.h) */
     OPF_OP_STATEFUL = 2   /* never duplicated, folded or removed (random operators) */
 };
 
@@ -30,9 +31,11 @@ typedef struct opf_call {
     const struct opf_op *op;
     opf_stages stages;       /* inputs = the node's inputs in order (absent ones NULL), then what build adds */
     struct opf_library_call *library; /* not NULL: the node is a library kernel (ops/library.h) and has no stages */
+    struct opf_control *control; /* not NULL: control flow (ops/control.h), no stages either */
     int *results;            /* per node output: index into stages.list, -1 where the output is left out */
     bool failed;             /* an error was reported */
     opf_diag *diag;          /* the last error that was reported, for its hint */
+    bool deferred;           /* it failed because inputs of the model are needed by value; nothing is reported */
     bool quiet;              /* problems are counted, not reported (trial builds) */
 } opf_call;
 
@@ -70,7 +73,13 @@ typedef struct opf_pin {
     int64_t size;       /* >= 0 */
     bool nominal_only;  /* a hint: sets the nominal size only */
 } opf_pin;
+/* Where ranks, sizes or permutations hang on the values of graph inputs, these inputs are put into module->by_value and
+ * the rest of the graph is typed all the same: OPF_OK, and what hangs on them is untyped. opf_input_bind gives a value. */
 opf_status opf_graph_type(opf_module *module, const opf_pin *pins, size_t n_pins);
+
+/* Every use of the graph input becomes one of a constant with this value; the input stays at the border, unused. For a
+ * module that is yet to be typed; the tensor fits the input's type. */
+void opf_input_bind(opf_value *input, const opf_tensor *tensor);
 
 /* Types the outputs of one node that a pass made; its inputs are typed. */
 opf_status opf_node_type(opf_node *node);

@@ -242,7 +242,7 @@ bool opf_symbols_unify(opf_bindings *bindings) {
     bool changed = false;
     for (size_t k = 0; k < module->guards.count; k++) {
         opf_guard guard = module->guards.data[k];
-        if (guard.kind != OPF_GUARD_EQ) continue;
+        if (guard.kind != OPF_GUARD_EQ || guard.inside) continue;
         opf_dim left = opf_dim_canonical(module, bound(bindings, guard.left)), right = opf_dim_canonical(module, bound(bindings, guard.right));
         if (left == right) continue;
         bool right_stays = is_better(worth_of(bindings, right), worth_of(bindings, left));

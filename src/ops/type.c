@@ -2,6 +2,7 @@
  * round reports. */
 #include "ops/build.h"
 #include "ops/content.h"
+#include "ops/control.h"
 #include "ops/facts.h"
 #include "ops/library.h"
 #include "ops/symbols.h"
@@ -9,6 +10,7 @@
 enum { MOST_ROUNDS = 64 }; /* each one makes at least two different sizes one */
 
 static void forget_types(opf_graph *graph) {
+    for (size_t k = 0; k < graph->nodes.count; k++) graph->nodes.data[k]->control = NULL;
     for (size_t k = 0; k < graph->values.count; k++) {
         opf_value *value = graph->values.data[k];
         if (value->constant && !value->dims) opf_value_set_constant(value, value->constant);
@@ -21,10 +23,10 @@ static void forget_types(opf_graph *graph) {
     }
 }
 
-static void type_library_outputs(opf_call *call) {
-    for (int k = 0; k < call->node->n_outputs && k < call->library->n_outputs; k++) {
+static void type_given_outputs(opf_call *call, int count, const opf_library_output *outputs) {
+    for (int k = 0; k < call->node->n_outputs && k < count; k++) {
         opf_value *value = call->node->outputs[k];
-        const opf_library_output *output = &call->library->outputs[k];
+        const opf_library_output *output = &outputs[k];
         if (!value || output->dtype == OPF_NO_DTYPE) continue;
         value->dtype = output->dtype;
         value->rank = output->rank;
@@ -33,8 +35,9 @@ static void type_library_outputs(opf_call *call) {
 }
 
 static void type_outputs(opf_call *call) {
-    if (call->library) {
-        type_library_outputs(call);
+    if (call->library || call->control) {
+        if (call->library) type_given_outputs(call, call->library->n_outputs, call->library->outputs);
+        else type_given_outputs(call, call->control->n_outputs, call->control->outputs);
         return;
     }
     for (int k = 0; k < call->node->n_outputs; k++) {
@@ -79,7 +82,7 @@ static opf_status type_node(opf_node *node, bool quiet) {
     opf_status status = opf_call_run(call);
     if (status == OPF_OK) type_outputs(call);
     else if (!call->op && !quiet) report_inside(node);
-    return status;
+    return call->deferred ? OPF_OK : status;
 }
 
 opf_status opf_node_type(opf_node *node) {
@@ -91,13 +94,18 @@ static opf_status worse(opf_status a, opf_status b) {
     return a > b && a != OPF_OK ? a : b;
 }
 
-static opf_status type_round(opf_graph *graph, bool quiet) {
+opf_status opf_graph_retype(opf_graph *graph, bool quiet) {
     opf_status status = OPF_OK;
-    graph->module->guards.count = 0;
-    opf_facts_guard(graph->module);
     forget_types(graph);
     for (size_t k = 0; k < graph->nodes.count; k++) status = worse(status, type_node(graph->nodes.data[k], quiet));
     return status;
+}
+
+static opf_status type_round(opf_graph *graph, bool quiet) {
+    graph->module->guards.count = 0;
+    graph->module->by_value.count = 0;
+    opf_facts_guard(graph->module);
+    return opf_graph_retype(graph, quiet);
 }
 
 opf_status opf_graph_type(opf_module *module, const opf_pin *pins, size_t n_pins) {
