@@ -1,0 +1,1 @@
+Bo0J$ŒK#Hcd[LUJ^xL„x”7LnhjTo`fZIK‰VXqvƒ
