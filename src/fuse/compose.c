@@ -4,6 +4,7 @@
  * values from 0 on, stages from FIRST_STAGE on); then the stages that no result needs are dropped, and with them the
  * values that only they read, and everything is numbered for good. */
 #include "fuse/fuser.h"
+#include "ops/control.h"
 
 enum { FIRST_STAGE = 1 << 28 };
 
@@ -228,19 +229,44 @@ static void settle(opf_composer *composer)
         group->results.data[r].stage = stages[group->results.data[r].stage] - n_inputs;
 }
 
-/* A library node is a step of its own: all its operands, and the results that anything reads. */
-static opf_status compose_library(opf_composer *composer)
+/* Is the graph a sub-graph of the node, at any depth? */
+static bool is_within(const opf_graph *graph, const opf_node *node)
+{
+    for (; graph; graph = graph->parent ? graph->parent->graph : NULL)
+        if (graph->parent == node)
+            return true;
+    return false;
+}
+
+/* What the sub-graphs of a node read of the graphs around them. */
+static void take_captured(opf_composer *composer, const opf_graph *graph)
+{
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const opf_node *node = graph->nodes.data[i];
+        for (int k = 0; k < node->n_inputs; k++)
+            if (node->inputs[k] && !is_within(node->inputs[k]->graph, composer->group->nodes.data[0]))
+                outside_number(composer, node->inputs[k]);
+        for (int g = 0; node->control && g < opf_control_graphs(node->control); g++)
+            take_captured(composer, node->control->graphs[g]);
+    }
+}
+
+/* A library or control node is a step of its own: all its operands, and the results that anything reads. */
+static opf_status compose_whole(opf_composer *composer)
 {
     opf_group *group = composer->group;
     const opf_node *node = group->nodes.data[0];
     if (group->nodes.count > 1) {
-        opf_node_error(node, "groups", "a group of several nodes holds one that is a library kernel");
+        opf_node_error(node, "groups", "a group of several nodes holds one that is a step of its own");
         return OPF_ERROR_INPUT;
     }
     group->library = composer->fuser->calls[node->id]->library;
+    group->control = composer->fuser->calls[node->id]->control;
     for (int k = 0; k < node->n_inputs; k++)
         if (node->inputs[k])
             outside_number(composer, node->inputs[k]);
+    for (int g = 0; group->control && g < opf_control_graphs(group->control); g++)
+        take_captured(composer, group->control->graphs[g]);
     for (size_t i = 0; i < composer->outside.count; i++)
         OPF_PUSH(composer->fuser->arena, &group->stages.inputs, composer->outside.data[i]);
     for (int k = 0; k < node->n_outputs; k++)
@@ -249,10 +275,10 @@ static opf_status compose_library(opf_composer *composer)
     return OPF_OK;
 }
 
-static bool holds_library(const opf_fuser *fuser, const opf_group *group)
+static bool holds_whole(const opf_fuser *fuser, const opf_group *group)
 {
     for (size_t i = 0; i < group->nodes.count; i++)
-        if (fuser->calls[group->nodes.data[i]->id]->library)
+        if (fuser->calls[group->nodes.data[i]->id]->library || fuser->calls[group->nodes.data[i]->id]->control)
             return true;
     return false;
 }
@@ -261,8 +287,8 @@ opf_status opf_compose(opf_fuser *fuser, opf_group *group)
 {
     opf_composer composer = {
         .fuser = fuser, .group = group, .inputs = opf_map_new(fuser->arena), .inside = opf_map_new(fuser->arena)};
-    if (holds_library(fuser, group))
-        return compose_library(&composer);
+    if (holds_whole(fuser, group))
+        return compose_whole(&composer);
     for (size_t i = 0; i < group->nodes.count; i++)
         add_node(&composer, group->nodes.data[i]);
     take_results(&composer);

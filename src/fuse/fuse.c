@@ -1,5 +1,6 @@
 /* opf_fuse: kinds, the policy's groups, their order and stages, their cost, the log. */
 #include "fuse/fuser.h"
+#include "ops/control.h"
 
 enum { DEFAULT_MAX_DEPTH = 256 }; /* TVM's relax.FuseOps.max_depth */
 
@@ -11,7 +12,7 @@ const char *opf_policy_name(opf_policy policy)
 
 const char *opf_step_kind_name(opf_step_kind kind)
 {
-    static const char *const names[] = {"kernel", "library", "view", "folded"};
+    static const char *const names[] = {"kernel", "library", "control", "view", "folded"};
     return names[kind];
 }
 
@@ -61,7 +62,7 @@ static opf_status study_nodes(opf_fuser *fuser)
         if (fuser->folded[i])
             continue;
         opf_status one = opf_op_stages(&fuser->calls[i], node);
-        if (one == OPF_OK && fuser->calls[i]->library)
+        if (one == OPF_OK && (fuser->calls[i]->library || fuser->calls[i]->control))
             fuser->kinds[i] = OPF_KIND_OPAQUE;
         if (status == OPF_OK)
             status = one;
@@ -128,8 +129,8 @@ static opf_step_kind step_of(const opf_fuser *fuser, const opf_group *group)
 {
     if (fuser->folded[group->nodes.data[0]->id])
         return OPF_STEP_FOLDED;
-    if (group->library)
-        return OPF_STEP_LIBRARY;
+    if (group->library || group->control)
+        return group->library ? OPF_STEP_LIBRARY : OPF_STEP_CONTROL;
     return only_views(group) && group->stages.inputs.count == 1 && group->results.count == 1 ? OPF_STEP_VIEW : OPF_STEP_KERNEL;
 }
 
@@ -156,6 +157,21 @@ static opf_status price_apart(opf_fuser *fuser, opf_group *group)
     return OPF_OK;
 }
 
+/* Sub-graphs are fused by the same policy; groups from a file are those of the main graph. */
+static opf_status fuse_bodies(opf_fuser *fuser, opf_group *group)
+{
+    opf_fuse_options options = *fuser->options;
+    options.groups_file = NULL;
+    for (int g = 0; g < opf_control_graphs(group->control); g++) {
+        if (group->control->taken >= 0 && group->control->taken != g)
+            continue;
+        opf_status status = opf_fuse(&group->bodies[g], group->control->graphs[g], &options);
+        if (status != OPF_OK)
+            return status;
+    }
+    return OPF_OK;
+}
+
 static opf_status fill_group(opf_fuser *fuser, opf_group *group)
 {
     group->step = OPF_STEP_FOLDED;
@@ -167,6 +183,8 @@ static opf_status fill_group(opf_fuser *fuser, opf_group *group)
     group->step = step_of(fuser, group);
     if (group->step == OPF_STEP_VIEW)
         return OPF_OK;
+    if (group->step == OPF_STEP_CONTROL)
+        return fuse_bodies(fuser, group);
     group->bytes_after = opf_group_bytes(group, fuser->pool);
     group->flops = opf_group_flops(group);
     return price_apart(fuser, group);

@@ -18,13 +18,14 @@ const char *opf_policy_name(opf_policy policy); /* "none", "tvm", "best", "file"
 typedef enum opf_step_kind {
     OPF_STEP_KERNEL,  /* generated code */
     OPF_STEP_LIBRARY, /* a C kernel of the prelude */
+    OPF_STEP_CONTROL, /* If, Loop, Scan: sub-graphs with groups of their own */
     OPF_STEP_VIEW,    /* other extents over the same bytes */
     OPF_STEP_FOLDED   /* known before the program runs (shape arithmetic), or a constant */
 } opf_step_kind;
-const char *opf_step_kind_name(opf_step_kind kind); /* "kernel", "library", "view", "folded" */
+const char *opf_step_kind_name(opf_step_kind kind); /* "kernel", "library", "control", "view", "folded" */
 
 /* A value that a group stores: stage `stage` (index into stages.list) is `value`. */
-typedef struct opf_result { opf_value *value; int stage; /* -1 in library steps */ } opf_result;
+typedef struct opf_result { opf_value *value; int stage; /* -1 in library and control steps */ } opf_result;
 
 typedef struct opf_group {
     int id;                         /* position in fusion->groups, which is execution order */
@@ -33,6 +34,8 @@ typedef struct opf_group {
     OPF_VEC(opf_node *) nodes;      /* in graph order */
     opf_stages stages;              /* inputs: distinct values from outside; empty for folded groups */
     const struct opf_library_call *library; /* library steps: what is called, no stages; NULL for all others */
+    const struct opf_control *control;      /* control steps; NULL for all others */
+    struct opf_fusion *bodies[2];           /* of control steps: the groups of each sub-graph that may run */
     OPF_VEC(opf_result) results;
     const char *rule;               /* id of the rule that made the group what it is; "single" for one node */
     double flops;                   /* at nominal sizes */

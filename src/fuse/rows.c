@@ -12,6 +12,7 @@ enum {
     LONGEST_ROW = 256 << 10,/* bytes: what a core's own cache holds beside other things */
     FEW_ROWS = 8,           /* rows that do not occupy the threads of a machine … */
     MUCH_WORK = 1 << 17,    /* … where a nest has so many operations */
+    MUCH_LARGER = 4,        /* results than a stage, so that how they are written counts */
     SMALL_SHARE = 16        /* what is this small a share of the nest may be computed by every part */
 };
 static const double REPEATED = 1.5; /* evaluations an element from which a dear map is kept */
@@ -22,6 +23,7 @@ enum { AXIS_UNIT = -1, AXIS_FREE = -2, AXIS_UNKNOWN = -3 };
 typedef struct opf_row_stage {
     const opf_stage *stage;
     int where[OPF_MAX_RANK];
+    int grain;                    /* the variable along which its operands are contiguous in memory, -1: none */
     double elements, evaluations; /* nominal; evaluations where it is computed at each read */
     double price;                 /* operations an element, with what is computed inside */
     bool kept, is_result;
@@ -139,6 +141,74 @@ static void price_stages(opf_rows *rows)
         opf_price price = {rows, 0};
         opf_expr_visit(rows->pool, stage->stage->body, add_price, &price);
         stage->price = price.sum;
+    }
+}
+
+/* ---- the grain of memory ---- */
+
+/* The variable with which the index moves one by one: itself, a term of a sum, or else the last that occurs. */
+static int moving_variable(opf_pool *pool, const opf_stage *stage, const opf_expr *index)
+{
+    int last = -1;
+    const opf_expr *coefficient, *rest;
+    for (int v = 0; v < stage->n_axes + stage->n_reduce; v++) {
+        if (is_unit(stage, v) || !opf_expr_has_var(index, v))
+            continue;
+        last = v;
+        if (opf_expr_affine(pool, index, v, &coefficient, &rest) && opf_is_value(coefficient, 1))
+            return v;
+    }
+    return last;
+}
+
+/* The variable along which a load walks through memory. */
+static int load_grain(const opf_rows *rows, const opf_stage *stage, const opf_expr *load)
+{
+    if (load->index >= rows->n_inputs) {
+        int axis = rows->stages[load->index - rows->n_inputs].grain;
+        return axis >= 0 && axis < load->n_args ? moving_variable(rows->pool, stage, load->args[axis]) : -1;
+    }
+    for (int k = load->n_args - 1; k >= 0; k--) {
+        int variable = moving_variable(rows->pool, stage, load->args[k]);
+        if (variable >= 0)
+            return variable;
+    }
+    return -1;
+}
+
+typedef struct opf_grain {
+    const opf_rows *rows;
+    const opf_stage *stage;
+    double points; /* of the load that decides: the one with most */
+    int variable;
+} opf_grain;
+
+static bool meet_grain(const opf_expr *e, void *data)
+{
+    opf_grain *grain = data;
+    if (e->kind != OPF_EXPR_LOAD)
+        return true;
+    double points = 1;
+    for (int v = 0; v < grain->stage->n_axes + grain->stage->n_reduce; v++)
+        for (int k = 0; k < e->n_args; k++)
+            if (opf_expr_has_var(e->args[k], v)) {
+                points *= (double)opf_dim_nominal(grain->stage->extents[v]);
+                break;
+            }
+    int variable = load_grain(grain->rows, grain->stage, e);
+    if (variable >= 0 && points > grain->points) {
+        grain->points = points;
+        grain->variable = variable;
+    }
+    return true;
+}
+
+static void find_grains(opf_rows *rows)
+{
+    for (int s = 0; s < rows->n_stages; s++) {
+        opf_grain grain = {rows, rows->stages[s].stage, 0, -1};
+        opf_expr_visit(rows->pool, rows->stages[s].stage->body, meet_grain, &grain);
+        rows->stages[s].grain = grain.variable;
     }
 }
 
@@ -286,6 +356,20 @@ static double total_work(const opf_rows *rows)
     return total;
 }
 
+/* Does the stage read memory along another loop than the one along which the results are written? Results are written
+ * along their last axis. A reduction along its own axis must not be bound to that; one that is vectorised along a loop
+ * must be so along that one. */
+static bool against_grain(const opf_row_stage *stage, int last_loop, double result_elements)
+{
+    const opf_stage *s = stage->stage;
+    if (!reduces(s) || stage->grain < 0 || last_loop < 0 || result_elements <= MUCH_LARGER * stage->elements)
+        return false;
+    if (stage->grain >= s->n_axes)
+        return is_bound(stage, last_loop);
+    int where = stage->where[stage->grain];
+    return where >= 0 && where != last_loop;
+}
+
 /* A kept stage stands as deep as all loops outside are bound to it; its other axes are free. */
 static opf_row_verdict judge_kept(const opf_row_stage *stage, const opf_loop_order *order, double total)
 {
@@ -330,10 +414,13 @@ opf_row_verdict opf_rows_fit(const opf_group *group, opf_pool *pool, opf_arena *
         start_result(result);
     }
     price_stages(&rows);
+    find_grains(&rows);
     follow_loads(&rows);
     opf_loop_order order = order_loops(&rows, first->stage);
     double total = total_work(&rows);
     for (int s = 0; s < n; s++) {
+        if (rows.stages[s].kept && against_grain(&rows.stages[s], order.count - 1, first->elements))
+            return refuse(OPF_RULE_AGAINST_GRAIN, &rows.stages[s], 0);
         opf_row_verdict verdict = rows.stages[s].kept ? judge_kept(&rows.stages[s], &order, total) : (opf_row_verdict){.fits = true};
         if (!verdict.fits)
             return verdict;

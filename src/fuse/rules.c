@@ -61,6 +61,8 @@ const opf_rule opf_rules[OPF_RULE_COUNT] = {
         "the row of '{blocker}' has {bytes} bytes at nominal sizes, more than stays in a core's cache"},
     [OPF_RULE_FEW_ROWS] = {"few-rows", -1, OPF_REFUSED,
         "there are so few and so long rows of '{blocker}' that one nest would leave threads without work"},
+    [OPF_RULE_AGAINST_GRAIN] = {"against-grain", -1, OPF_REFUSED,
+        "'{blocker}' reads memory along another axis than the last one of the results of '{from}' and '{to}', along which these are written"},
     [OPF_RULE_VIEW_STAYS] = {"view-stays", -1, OPF_REFUSED,
         "'{blocker}' only gives another shape and costs nothing; in a kernel its result would be stored"},
     [OPF_RULE_TOO_LARGE] = {"too-large", -1, OPF_REFUSED,

@@ -62,6 +62,7 @@ static const struct { const char *model, *from, *to; opf_verdict verdict; const 
     {"front_concat_conv.onnx", "Concat_1", "Conv_3", OPF_REFUSED, "prologue-joins"},
     {"front_exp_product.onnx", "Exp_1", "MatMul_3", OPF_REFUSED, "prologue-dear"},
     {"front_shared.onnx", "Transpose_1", "MatMul_3", OPF_REFUSED, "prologue-shared"},
+    {"softmax_then_transpose.onnx", "Softmax_1", "Transpose_2", OPF_REFUSED, "against-grain"},
     {"sums_crossed.onnx", "ReduceSum_2", "Add_4", OPF_REFUSED, "not-rows"},
 };
 

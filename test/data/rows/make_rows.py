@@ -85,7 +85,7 @@ g = Graph("norm_keepdims_0")  # row means are subtracted from columns: right, an
 x = g.input("x", 512, 512)
 centred = g.op("Sub", x, g.mean(x, keepdims=0))
 variance = g.mean(g.op("Mul", centred, centred), keepdims=0)
-g.save(1, g.op("Div", centred, g.op("Sqrt", g.op("Add", variance, g.const(1e-5)))))
+g.save(4, g.op("Div", centred, g.op("Sqrt", g.op("Add", variance, g.const(1e-5)))))
 
 g = Graph("sums_crossed")  # each element needs the sums of two rows
 x = g.input("x", 512, 512)
@@ -134,7 +134,7 @@ g.save(1, g.op("Mul", g.op("Softmax", scaled, axis=-1), g.const(2.0)))
 
 g = Graph("softmax_then_transpose")  # the rows of the softmax are columns of the result
 x = g.input("x", 64, 48)
-g.save(1, g.op("Transpose", g.op("Softmax", x, axis=-1), perm=[1, 0]))
+g.save(2, g.op("Transpose", g.op("Softmax", x, axis=-1), perm=[1, 0]))
 
 g = Graph("columns_normalised")  # a sum over the first axis, needed by all rows
 x = g.input("x", 256, 4096)
