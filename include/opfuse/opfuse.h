@@ -98,27 +98,36 @@ opf_status opf_model_load(opf_model **out, opf_context *context, const char *pat
 opf_status opf_model_load_memory(opf_model **out, opf_context *context, const void *data, size_t size, const char *name);
 void opf_model_free(opf_model *model);
 
+/* Inputs whose values decide a size, an axis or an order (axes, shapes, pads, k …) are bound by value: for each set of their
+ * values a variant of the program is made. Ports of a model that needs such values may have unknown types. */
 typedef struct opf_port {
     const char *name;
-    int dtype, rank;
+    int dtype, rank;           /* 0 and -1: unknown until values are bound */
     const int64_t *dims;       /* -1: unknown until it runs */
     const char *const *dim_names; /* expression of symbols, or number, per axis */
+    int by_value;              /* an input that is bound by value; others may turn up once its value is there */
 } opf_port;
 size_t opf_model_inputs(const opf_model *model);
 size_t opf_model_outputs(const opf_model *model);
 opf_port opf_model_input(const opf_model *model, size_t index);
 opf_port opf_model_output(const opf_model *model, size_t index);
 
+/* The same model with every input that is needed by value bound to the value in `inputs` (one per input; others are not
+ * looked at): for calls that have no inputs (explain, graph, build). It is freed before `model`. Where a value is missing
+ * (data NULL), that is OPF_ERROR_INPUT and a message that names the input. */
+opf_status opf_model_bind(opf_model **out, opf_model *model, const opf_array *inputs);
+
 /* Makes an input tensor that suits input `index` for sizes chosen so far: kind "zeros", "ones", "uniform:LO:HI", or NULL
  * for seeded values in a natural range (integers stay inside what they index). Sizes: pins, else shapes given, else
- * leading 1 and others 64. */
+ * leading 1 and others 64. An input that is bound by value is never made up without a kind. */
 opf_status opf_model_make_input(opf_array *out, opf_model *model, size_t index, const char *kind);
 
 /* ---- sessions ---- */
 
 opf_status opf_session_new(opf_session **out, opf_model *model); /* compiles, or finds it in the cache */
 void opf_session_free(opf_session *session);
-/* Inputs in the order of opf_model_input. outputs[i] is filled; its bytes belong to the session until its next run. */
+/* Inputs in the order of opf_model_input. Where some are bound by value, the variant for these values is compiled when they
+ * are first met, and kept. outputs[i] is filled; its bytes belong to the session until its next run. */
 opf_status opf_session_run(opf_session *session, const opf_array *inputs, opf_array *outputs);
 
 /* ---- reports: text into a string that the caller frees with opf_string_free ---- */

@@ -34,12 +34,16 @@ static opf_status race(const contest *c, int warmup, int runs, double *fused_ms,
 opf_status opf_model_bench(opf_model *model, const opf_array *inputs, int warmup, int runs, double *fused_ms, double *unfused_ms) {
     opf_arena *arena = opf_arena_new();
     contest c = {.inputs = inputs, .outputs = OPF_ARRAY(arena, opf_array, opf_model_outputs(model) + 1)};
-    opf_status status = opf_session_make(&c.fused, model, model->context->options.policy, false, false);
+    opf_model *bound = NULL; /* the variant for these values, where there is more than one */
+    opf_status status = model->needs_values ? opf_model_bind(&bound, model, inputs) : OPF_OK;
+    if (bound) model = bound;
+    if (status == OPF_OK) status = opf_session_make(&c.fused, model, model->context->options.policy, false, false);
     if (status == OPF_OK && c.fused) status = opf_session_make(&c.unfused, model, OPF_POLICY_NONE, false, true);
     if (status == OPF_OK && c.fused) status = race(&c, warmup, runs, fused_ms, unfused_ms, model->context);
     for (int i = 0; i < runs && !c.fused; i++) fused_ms[i] = unfused_ms[i] = -1; /* stopped by stop-after */
     opf_session_free(c.fused);
     opf_session_free(c.unfused);
+    opf_model_free(bound);
     opf_arena_free(arena);
     return status;
 }

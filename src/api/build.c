@@ -72,7 +72,10 @@ static opf_status write_library(library *l) {
 opf_status opf_model_build(opf_model *model, const char *path) {
     opf_context *context = model->context;
     library l = {.arena = opf_arena_new(), .path = path};
-    opf_status status = opf_session_make(&l.session, model, context->options.policy, false, false);
+    opf_module *module;
+    opf_status status = opf_model_as_read(&module, model);
+    if (status == OPF_OK) status = opf_model_refuse_unbound(model, module);
+    if (status == OPF_OK) status = opf_session_make(&l.session, model, context->options.policy, false, false);
     char *folder = NULL;
     if (status == OPF_OK && l.session) status = opf_folder_temporary(&folder, l.arena, context->diags);
     if (status == OPF_OK && l.session) {

@@ -97,6 +97,11 @@ static void print_ports(const checking *c, opf_text *out) {
     for (size_t i = 0; i < graph->outputs.count; i++) opf_text_printf(out, "output  %s  %s\n", graph->output_names.data[i], type_text(c, graph->outputs.data[i]));
 }
 
+static void print_by_value(const checking *c, opf_text *out) {
+    for (size_t i = 0; i < c->module->by_value.count; i++)
+        opf_text_printf(out, "value   %s  decides a size, an axis or an order: the program is made for its value\n", c->module->by_value.data[i]->name);
+}
+
 static void print_sizes(const checking *c, opf_text *out) {
     opf_symbol_source *sources = NULL;
     size_t n = opf_module_symbol_sources(c->module, &sources);
@@ -129,6 +134,7 @@ static void print_report(const checking *c, const char *path, opf_text *out) {
         }
         opf_text_add(out, "\n");
         print_ports(c, out);
+        if (c->typed) print_by_value(c, out);
         if (c->typed) print_sizes(c, out);
         print_missing(c, out);
     }
@@ -182,6 +188,12 @@ static json_t *missing_json(const checking *c) {
     return list;
 }
 
+static json_t *by_value_json(const checking *c) {
+    json_t *list = json_array();
+    for (size_t i = 0; c->typed && i < c->module->by_value.count; i++) json_array_append_new(list, string_or_null(c->module->by_value.data[i]->name));
+    return list;
+}
+
 static json_t *symbols_json(const checking *c) {
     json_t *list = json_array();
     opf_symbol_source *sources = NULL;
@@ -208,8 +220,8 @@ static void print_json(const checking *c, const char *path, opf_text *out) {
     json_t *inputs = json_array(), *outputs = json_array();
     for (size_t i = 0; c->module && i < c->module->graph->inputs.count; i++) json_array_append_new(inputs, port_json(c, c->module->graph->inputs.data[i], c->module->graph->inputs.data[i]->name));
     for (size_t i = 0; c->module && i < c->module->graph->outputs.count; i++) json_array_append_new(outputs, port_json(c, c->module->graph->outputs.data[i], c->module->graph->output_names.data[i]));
-    json_t *root = json_pack("{s:i, s:o, s:b, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", 1, "model", string_or_null(path), "ok", errors_of(c) == 0, "nodes",
-                             (json_int_t)(c->module ? count_nodes(c->module->graph) : 0), "inputs", inputs, "outputs", outputs, "symbols", symbols_json(c),
+    json_t *root = json_pack("{s:i, s:o, s:b, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", 1, "model", string_or_null(path), "ok", errors_of(c) == 0, "nodes",
+                             (json_int_t)(c->module ? count_nodes(c->module->graph) : 0), "inputs", inputs, "outputs", outputs, "by_value", by_value_json(c), "symbols", symbols_json(c),
                              "guards", guards_json(c), "unsupported", missing_json(c), "problems", problems_json(c));
     char *text = json_dumps(root, JSON_INDENT(1));
     if (!text) opf_out_of_memory();

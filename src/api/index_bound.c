@@ -60,9 +60,18 @@ static bool note_indexing(const opf_expr *e, void *data) {
 
 static void follow(search *s, opf_value *value);
 
+/* Nodes may be untyped where inputs are needed by value. */
+static bool is_typed(const opf_node *node) {
+    for (int k = 0; k < node->n_inputs; k++)
+        if (node->inputs[k] && !opf_value_is_typed(node->inputs[k])) return false;
+    for (int k = 0; k < node->n_outputs; k++)
+        if (node->outputs[k] && !opf_value_is_typed(node->outputs[k])) return false;
+    return true;
+}
+
 static void study_node(search *s, opf_node *node, const opf_value *value) {
     opf_call *call = NULL;
-    if (++s->nodes > MOST_NODES || opf_op_stages(&call, node) != OPF_OK) return;
+    if (++s->nodes > MOST_NODES || !is_typed(node) || opf_op_stages(&call, node) != OPF_OK) return;
     const opf_stages *stages = &call->stages;
     const opf_pool *pool = node->graph->module->pool;
     bool *carries = OPF_ARRAY(node->graph->module->arena, bool, stages->inputs.count + stages->list.count + 1);

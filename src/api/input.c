@@ -64,6 +64,11 @@ opf_status opf_model_make_input(opf_array *out, opf_model *model, size_t index, 
         opf_diag_add(context->diags, OPF_ERROR, "input", place, "input '%s' is no tensor of known rank; it must be given", input->name);
         return OPF_ERROR_INPUT;
     }
+    if (!kind && model->inputs[index].by_value) {
+        opf_diag *diag = opf_diag_add(context->diags, OPF_ERROR, "input", place, "input '%s' decides a size, an axis or an order; it must be given", input->name);
+        opf_diag_hint(context->diags, diag, "--input %s=FILE, or zeros, ones, uniform:LOW:HIGH", input->name);
+        return OPF_ERROR_INPUT;
+    }
     if (!parse_kind(kind, input, &r)) {
         opf_diag_add(context->diags, OPF_ERROR, "usage", place, "input '%s': '%s' is neither zeros, ones nor uniform:LOW:HIGH", input->name, kind);
         return OPF_ERROR_USAGE;

@@ -15,6 +15,24 @@ opf_status opf_context_type(const opf_context *context, opf_module *module) {
     return opf_graph_type(module, context->options.pins.data, context->options.pins.count);
 }
 
+opf_status opf_model_read(opf_module **out, const opf_model *model) {
+    opf_status status = opf_source_read(out, &model->source, model->context->diags);
+    for (size_t i = 0; model->values && i < model->n_inputs && status == OPF_OK; i++)
+        if (model->values[i]) opf_input_bind((*out)->graph->inputs.data[i], model->values[i]);
+    return status;
+}
+
+/* The sizes of bound inputs are pinned beside those that the context pins. */
+opf_status opf_model_type(const opf_model *model, opf_module *module) {
+    const opf_options *options = &model->context->options;
+    OPF_VEC(opf_pin) pins = {0};
+    for (size_t i = 0; i < options->pins.count; i++) OPF_PUSH(module->arena, &pins, options->pins.data[i]);
+    for (size_t i = 0; model->values && i < model->n_inputs; i++)
+        for (int k = 0; model->values[i] && k < model->values[i]->rank; k++)
+            OPF_PUSH(module->arena, &pins, (opf_pin){.input = module->graph->inputs.data[i]->name, .axis = k, .size = model->values[i]->dims[k]});
+    return opf_graph_type(module, pins.data, pins.count);
+}
+
 /* ---- ports ---- */
 
 static const char *dim_text(opf_arena *arena, opf_dim dim) {
@@ -31,20 +49,24 @@ static opf_port port_of(opf_arena *arena, const opf_value *value, const char *na
     int64_t *dims = OPF_ARRAY(arena, int64_t, rank + 1);
     const char **names = OPF_ARRAY(arena, const char *, rank + 1);
     for (int k = 0; k < rank; k++) {
-        if (!value->dims[k] || !opf_is_int(value->dims[k], &dims[k])) dims[k] = -1;
-        names[k] = dim_text(arena, value->dims[k]);
+        if (!value->dims || !value->dims[k] || !opf_is_int(value->dims[k], &dims[k])) dims[k] = -1;
+        names[k] = dim_text(arena, value->dims ? value->dims[k] : NULL);
     }
     return (opf_port){.name = opf_arena_string(arena, name), .dtype = (int)value->dtype, .rank = value->rank, .dims = dims, .dim_names = names};
 }
 
-static void describe(opf_model *model) {
-    const opf_graph *graph = model->module->graph;
+void opf_model_describe(opf_model *model) {
+    const opf_module *module = model->module;
+    const opf_graph *graph = module->graph;
+    model->needs_values = module->by_value.count > 0;
     model->n_inputs = graph->inputs.count;
     model->n_outputs = graph->outputs.count;
     model->inputs = OPF_ARRAY(model->arena, opf_port, model->n_inputs + 1);
     model->outputs = OPF_ARRAY(model->arena, opf_port, model->n_outputs + 1);
     for (size_t i = 0; i < model->n_inputs; i++) model->inputs[i] = port_of(model->arena, graph->inputs.data[i], graph->inputs.data[i]->name);
     for (size_t i = 0; i < model->n_outputs; i++) model->outputs[i] = port_of(model->arena, graph->outputs.data[i], graph->output_names.data[i]);
+    for (size_t i = 0; i < model->n_inputs; i++) model->inputs[i].by_value = model->values && model->values[i];
+    for (size_t i = 0; i < module->by_value.count; i++) model->inputs[module->by_value.data[i]->input_index].by_value = 1;
 }
 
 /* ---- loading ---- */
@@ -53,9 +75,9 @@ opf_status opf_model_as_read(opf_module **out, opf_model *model) {
     opf_status status = OPF_OK;
     int64_t begun = opf_clock_now(), read = begun;
     if (!model->module) {
-        status = opf_source_read(&model->module, &model->source, model->context->diags);
+        status = opf_model_read(&model->module, model);
         read = opf_clock_now();
-        if (status == OPF_OK) status = opf_context_type(model->context, model->module);
+        if (status == OPF_OK) status = opf_model_type(model, model->module);
         model->read_time = read - begun;
         model->type_time = opf_clock_now() - read;
     }
@@ -69,21 +91,26 @@ opf_module *opf_model_take(opf_model *model) {
     return module;
 }
 
-static opf_status load(opf_model **out, opf_context *context, opf_source source) {
-    *out = NULL;
+opf_model *opf_model_new(opf_context *context, opf_source source) {
     opf_model *model = calloc(1, sizeof *model);
     if (!model) opf_out_of_memory();
     model->context = context;
     model->arena = opf_arena_new();
     model->source = source;
     model->source.path = opf_arena_string(model->arena, source.path);
+    return model;
+}
+
+static opf_status load(opf_model **out, opf_context *context, opf_source source) {
+    *out = NULL;
+    opf_model *model = opf_model_new(context, source);
     opf_module *module;
     opf_status status = opf_model_as_read(&module, model);
     if (status != OPF_OK) {
         opf_model_free(model);
         return status;
     }
-    describe(model);
+    opf_model_describe(model);
     *out = model;
     return OPF_OK;
 }
@@ -100,6 +127,7 @@ opf_status opf_model_load_memory(opf_model **out, opf_context *context, const vo
 void opf_model_free(opf_model *model) {
     if (!model) return;
     opf_session_free(model->checked);
+    opf_model_free(model->bound);
     if (model->module) opf_module_free(model->module);
     opf_arena_free(model->arena);
     free(model);

@@ -19,8 +19,11 @@ struct opf_model {
     int64_t read_time, type_time; /* nanoseconds that reading and typing took */
     size_t n_inputs, n_outputs;
     opf_port *inputs, *outputs;
+    const opf_tensor **values; /* per input: what it is bound to, or NULL; NULL: none is bound */
+    bool needs_values;         /* inputs are needed by value that are not bound: nothing can be compiled */
     opf_session *checked;      /* session of the last `verify`, kept for the next one; NULL: none */
     bool checked_all;          /* it has taps */
+    opf_model *bound;          /* the last `verify` bound it so; NULL: none */
 };
 
 /* The module as read and typed, read again where a pipeline has taken it. */
@@ -31,6 +34,20 @@ opf_module *opf_model_take(opf_model *model);
 opf_status opf_source_read(opf_module **out, const opf_source *source, opf_diags *diags);
 /* Types a module under the context's pins. */
 opf_status opf_context_type(const opf_context *context, opf_module *module);
+/* Reads the model's source anew and puts the bound values in; types such a module. */
+opf_status opf_model_read(opf_module **out, const opf_model *model);
+opf_status opf_model_type(const opf_model *model, opf_module *module);
+
+opf_model *opf_model_new(opf_context *context, opf_source source); /* nothing read yet */
+void opf_model_describe(opf_model *model);                         /* fills the ports from the module as read */
+
+/* ---- bind.c ---- */
+
+/* Reports each input whose value is needed and not bound; OPF_OK where there is none. */
+opf_status opf_model_refuse_unbound(opf_model *model, const opf_module *module);
+/* Is input `index` free, or bound to just this? All inputs? */
+bool opf_model_holds(const opf_model *bound, size_t index, const opf_array *array);
+bool opf_model_holds_all(const opf_model *bound, const opf_array *inputs);
 
 /* Bound of an integer input's values, exclusive, from what they index: nominal sizes. 0 where they index nothing. */
 int64_t opf_index_bound(opf_value *input);

@@ -14,9 +14,13 @@ static opf_status read_model(opf_pipeline *p) {
     const char *shown = p->context->options.dump_after;
     if (!shown || strcmp(shown, "read") != 0) p->module = opf_model_take(p->model);
     p->typed = p->module != NULL;
-    return p->typed ? OPF_OK : opf_source_read(&p->module, &p->model->source, p->context->diags);
+    return p->typed ? OPF_OK : opf_model_read(&p->module, p->model);
 }
-static opf_status type_graph(opf_pipeline *p) { return p->typed ? OPF_OK : opf_context_type(p->context, p->module); }
+
+static opf_status type_graph(opf_pipeline *p) {
+    opf_status status = p->typed ? OPF_OK : opf_model_type(p->model, p->module);
+    return status == OPF_OK ? opf_model_refuse_unbound(p->model, p->module) : status;
+}
 
 static opf_status fuse(opf_pipeline *p) {
     const opf_options *given = &p->context->options;

@@ -42,6 +42,11 @@ opf_status opf_session_make(opf_session **out, opf_model *model, opf_policy poli
     *out = NULL;
     opf_session *session = blank(1, sizeof *session);
     session->model = model;
+    if (model->needs_values) {
+        session->variants = opf_variants_new(model, policy, tap_all, silent);
+        *out = session;
+        return OPF_OK;
+    }
     session->pipeline = (opf_pipeline){.model = model, .context = model->context, .policy = policy, .tap_all = tap_all, .silent = silent};
     opf_status status = opf_pipeline_run(&session->pipeline, OPF_TO_OBJECT);
     if (status == OPF_OK && !session->pipeline.stopped) {
@@ -61,6 +66,7 @@ opf_status opf_session_new(opf_session **out, opf_model *model) {
 
 void opf_session_free(opf_session *session) {
     if (!session) return;
+    opf_variants_free(session->variants);
     opf_runner_free(session->runner);
     for (size_t i = 0; session->outputs && i < session->pipeline.program->outputs.count; i++) free(session->outputs[i]);
     free(session->input_dims);
@@ -106,6 +112,8 @@ static opf_status take_inputs(opf_session *session, const opf_array *arrays, boo
     const opf_graph *graph = session->pipeline.program->fusion->graph;
     for (size_t i = 0; i < graph->inputs.count; i++) {
         opf_status status = check_input(session, graph->inputs.data[i], &arrays[i]);
+        if (status == OPF_OK && !opf_model_holds(session->model, i, &arrays[i]))
+            status = wrong_input(session, graph->inputs.data[i], "it is bound to another value in this model");
         if (status != OPF_OK) return status;
         int64_t *dims = session->input_dims + i * OPF_MAX_RANK;
         size_t bytes = (size_t)arrays[i].rank * sizeof *dims;
@@ -175,6 +183,10 @@ static opf_status run(opf_session *session, const opf_array *inputs, size_t coun
 }
 
 opf_status opf_session_run(opf_session *session, const opf_array *inputs, opf_array *outputs) {
+    if (session->variants) {
+        opf_status status = opf_variants_find(&session, session->variants, inputs);
+        return status == OPF_OK && session ? opf_session_run(session, inputs, outputs) : status;
+    }
     return run(session, inputs, session->pipeline.program->fusion->graph->outputs.count, outputs);
 }
 

@@ -3,9 +3,11 @@
 #define OPF_API_SESSION_H
 
 #include "api/pipeline.h"
+#include "api/variants.h"
 
 struct opf_session {
     opf_model *model;
+    opf_variants *variants;        /* not NULL: of a model that needs values; nothing of the below is there */
     opf_pipeline pipeline;
     opf_runner *runner;
     int64_t *input_dims;           /* OPF_MAX_RANK each, of the sizes prepared last */

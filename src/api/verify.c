@@ -126,8 +126,23 @@ static opf_status open_session(verifying *v) {
     return status;
 }
 
+/* The variant for these values: that of the last call where it was made for the same ones. */
+static opf_status bind(verifying *v, const opf_array *inputs) {
+    opf_model *model = v->model;
+    if (!model->needs_values) return OPF_OK;
+    if (model->bound && opf_model_holds_all(model->bound, inputs)) {
+        v->model = model->bound;
+        return OPF_OK;
+    }
+    opf_model_free(model->bound);
+    opf_status status = opf_model_bind(&model->bound, model, inputs);
+    if (status == OPF_OK) v->model = model->bound;
+    return status;
+}
+
 static opf_status verify(verifying *v, const opf_array *inputs) {
     opf_status status = choose_tolerance(v);
+    if (status == OPF_OK) status = bind(v, inputs);
     if (status == OPF_OK) status = open_session(v);
     opf_module *module = NULL;
     if (status == OPF_OK) status = opf_model_as_read(&module, v->model);

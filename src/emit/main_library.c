@@ -25,6 +25,20 @@ static void print_ports(const opf_program *program, opf_text *out) {
     for (size_t i = 0; i < graph->outputs.count; i++) print_port(graph->outputs.data[i], graph->output_names.data[i], i, out);
 }
 
+static void print_bound(const opf_module *module, opf_text *out) {
+    for (size_t i = 0; i < module->bound.count; i++) {
+        const opf_tensor *value = module->bound.data[i].value;
+        opf_text_add(out, " * Made for one value of input ");
+        opf_emit_comment(module->bound.data[i].input->name, out);
+        opf_text_add(out, ", which a run compares:");
+        for (int64_t k = 0; k < value->elements; k++) {
+            if (opf_dtype_is_float(value->dtype)) opf_text_printf(out, " %.9g", opf_tensor_get(value, k));
+            else opf_text_printf(out, " %lld", (long long)opf_tensor_get_int(value, k));
+        }
+        opf_text_add(out, "\n");
+    }
+}
+
 static void print_upper(const char *name, opf_text *out) {
     for (; *name; name++) {
         char c = (char)toupper((unsigned char)*name);
@@ -41,12 +55,13 @@ void opf_emit_library_header(const opf_program *program, const opf_library *libr
     opf_emit_comment(library->model, out);
     opf_text_add(out, ", compiled by opfuse.\n *\n");
     print_ports(program, out);
+    print_bound(program->module, out);
     opf_text_printf(out, " *\n * The functions keep no state and call no allocator; any number of threads may run at once, each with its own workspace. */\n"
                          "#ifndef %s_H\n#define %s_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
                     guard.data, guard.data);
     opf_text_printf(out, "enum { %s_INPUTS = %zu, %s_OUTPUTS = %zu };\n\n", guard.data, graph->inputs.count, guard.data, graph->outputs.count);
-    opf_text_printf(out, "/* input_dims[i] is the shape of input i. All functions that return int give 0, or the number of a condition on the\n"
-                         " * shapes that does not hold; %s_problem(number) says it in words. */\n", name);
+    opf_text_printf(out, "/* input_dims[i] is the shape of input i. All functions that return int give 0, or the number of a condition on\n"
+                         " * the inputs that does not hold; %s_problem(number) says it in words. */\n", name);
     opf_text_printf(out, "int %s_output_dims(const int64_t *const *input_dims, int output, int64_t *dims);\n", name);
     opf_text_add(out, "/* Bytes of workspace that a run on these shapes needs; 0 where a condition does not hold or sizes overflow. */\n");
     opf_text_printf(out, "size_t %s_workspace_bytes(const int64_t *const *input_dims);\n", name);
@@ -106,7 +121,29 @@ static void emit_problems(const opf_program *program, const opf_library *library
         opf_text_add(out, "\",\n");
         opf_text_free(&text);
     }
-    opf_text_printf(out, "    };\n    return number >= 0 && number <= %zu ? problems[number] : \"unknown problem\";\n}\n\n", program->checks.count);
+    const opf_module *module = program->module;
+    for (size_t i = 0; i < module->bound.count; i++) {
+        opf_text_add(out, "        \"input '");
+        emit_quoted(module->bound.data[i].input->name, out);
+        opf_text_add(out, "' must hold the value that the program was made for\",\n");
+    }
+    opf_text_printf(out, "    };\n    return number >= 0 && number <= %zu ? problems[number] : \"unknown problem\";\n}\n\n", program->checks.count + module->bound.count);
+}
+
+/* The values of bound inputs, and a function that gives the number of the one that differs, counted from 1. */
+static void emit_bound(const opf_module *module, opf_text *out) {
+    if (!module->bound.count) return;
+    opf_text_add(out, "#include <string.h>\n\n");
+    for (size_t i = 0; i < module->bound.count; i++) {
+        const opf_tensor *value = module->bound.data[i].value;
+        opf_text_printf(out, "static const unsigned char bound_%zu[] = {", i);
+        for (size_t k = 0; k < value->bytes; k++) opf_text_printf(out, "%d,", ((const unsigned char *)value->data)[k]);
+        opf_text_add(out, "0};\n");
+    }
+    opf_text_add(out, "static int find_other(const void *const *inputs) {\n");
+    for (size_t i = 0; i < module->bound.count; i++)
+        opf_text_printf(out, "    if (memcmp(inputs[%d], bound_%zu, sizeof bound_%zu - 1) != 0) return %zu;\n", module->bound.data[i].input->input_index, i, i, i + 1);
+    opf_text_add(out, "    return 0;\n}\n\n");
 }
 
 void opf_emit_library_source(const opf_program *program, const opf_library *library, opf_text *out) {
@@ -121,6 +158,7 @@ void opf_emit_library_source(const opf_program *program, const opf_library *libr
                          "API const char *%s_problem(int number);\n\n",
                     name, name, name, name);
     emit_data(program, library, out);
+    emit_bound(program->module, out);
     opf_text_printf(out, "int %s_output_dims(const int64_t *const *input_dims, int output, int64_t *dims) {\n    int64_t symbols[%zu];\n"
                          "    int problem = opf_entry.solve(input_dims, symbols);\n    if (!problem) opf_entry.output_dims(symbols, output, dims);\n    return problem;\n}\n\n",
                     name, symbols);
@@ -130,6 +168,8 @@ void opf_emit_library_source(const opf_program *program, const opf_library *libr
     opf_text_printf(out, "int %s_run(const void *const *inputs, const int64_t *const *input_dims, void *const *outputs, void *workspace) {\n"
                          "    int64_t symbols[%zu];\n    int problem = opf_entry.solve(input_dims, symbols);\n    if (problem) return problem;\n",
                     name, symbols);
+    if (program->module->bound.count)
+        opf_text_printf(out, "    if ((problem = find_other(inputs))) return %zu + problem;\n", program->checks.count);
     opf_text_printf(out, "    const opf_frame frame = {.inputs = inputs, .outputs = outputs, .weights = weights, .packed = (void *)(opf_library_data + %lld),\n"
                          "                             .symbols = symbols, .workspace = workspace};\n    opf_entry.run(&frame);\n    return 0;\n}\n\n",
                     (long long)library->packed_offset);

@@ -10,9 +10,7 @@ int opf_call_content(opf_call *call, int input, const opf_expr *const **out) {
     if (!value) return -1;
     const opf_expr *const *content = opf_value_content(value);
     if (!content) {
-        opf_call_error(call, "unsupported", "input %d '%s' must be known before the model runs", input, value->name);
-        opf_call_hint(call, value->input_index >= 0 ? "it is a graph input; give the model a constant instead"
-                                                    : "it depends on data; make it a constant or compute it from shapes");
+        opf_call_unknown(call, input);
         return -1;
     }
     const opf_expr **integers = OPF_ARRAY(call->arena, const opf_expr *, value->content_count + 1);

@@ -96,7 +96,6 @@ static opf_dim range_length(opf_call *call, const opf_expr *const *bounds) {
 
 static opf_status build_range(opf_call *call) {
     const opf_expr *bounds[3];
-    static const char *const names[] = {"start", "limit", "delta"};
     for (int k = 0; k < 3; k++) {
         const opf_value *value = opf_call_input(call, k);
         if (!value) { /* ONNX Runtime's own Range may leave delta out */
@@ -106,7 +105,7 @@ static opf_status build_range(opf_call *call) {
         if (!opf_call_check_same_type(call, 0, k)) return OPF_ERROR_INPUT;
         opf_call_same(call, opf_value_elements(value), opf_call_int(call, 1), "start, limit and delta are single elements");
         bounds[k] = opf_value_element(value, 0);
-        if (!bounds[k]) return opf_call_error(call, "unsupported", "%s must be known before the model runs", names[k]);
+        if (!bounds[k]) return opf_call_unknown(call, k);
     }
     opf_dim length = range_length(call, bounds);
     if (!length || call->failed) return OPF_ERROR_INPUT;

@@ -101,7 +101,7 @@ static int read_fractions(opf_call *call, int input, const char *what, opf_fract
         return -2;
     }
     if (content) return (int)value->content_count;
-    opf_call_error(call, "unsupported", "%s must be known before the model runs", what);
+    opf_call_unknown(call, input);
     return -2;
 }
 

@@ -19,16 +19,15 @@ int cmd_graph(tool *t) {
         complain(t, "usage", "-o %s: the name of a picture must end in .svg or .dot", t->output);
         return EXIT_USAGE;
     }
-    opf_model *model;
+    opened o;
     char *picture = NULL;
-    opf_status status = hint_from_inputs(t);
-    if (status == OPF_OK) status = model_open(t, &model);
+    opf_status status = model_open_bound(t, &o);
     if (status != OPF_OK) return exit_status(status);
-    status = opf_model_graph(model, svg ? "svg" : "dot", !t->before, &picture);
+    status = opf_model_graph(o.bound, svg ? "svg" : "dot", !t->before, &picture);
     if (picture && t->output) status = opf_file_save(t->context, t->output, picture, strlen(picture));
     else if (picture) print(picture);
     tell(t);
     opf_string_free(picture);
-    opf_model_free(model);
+    model_close(&o);
     return exit_status(status);
 }

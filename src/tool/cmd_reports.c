@@ -17,14 +17,13 @@ int cmd_check(tool *t) {
 }
 
 int cmd_explain(tool *t) {
-    opf_model *model;
+    opened o;
     char *report = NULL;
-    opf_status status = hint_from_inputs(t);
-    if (status == OPF_OK) status = model_open(t, &model);
+    opf_status status = model_open_bound(t, &o);
     if (status != OPF_OK) return exit_status(status);
-    status = opf_model_explain(model, format_of(t), &report);
+    status = opf_model_explain(o.bound, format_of(t), &report);
     int code = show(t, status, report);
-    opf_model_free(model);
+    model_close(&o);
     return code;
 }
 

@@ -129,6 +129,7 @@ static opf_status fill_input(tool *t, feed *f, size_t index, const char *data_se
     if (given) return is_kind(given) ? make_input(t, &f->inputs[index], f->model, index, given) : read_input(t, &f->inputs[index], &port, given);
     char *path = data_set ? path_of(data_set, "input_%zu.pb", index) : NULL;
     bool there = path && exists(path);
+    f->made[index] = !there;
     opf_status status = there ? read_input(t, &f->inputs[index], &port, path) : make_input(t, &f->inputs[index], f->model, index, NULL);
     free(path);
     return status;
@@ -147,9 +148,32 @@ static opf_status fill_expected(tool *t, feed *f, const char *data_set) {
     return status;
 }
 
+static bool needs_values(const opf_model *model) {
+    bool needs = false;
+    for (size_t i = 0; i < opf_model_inputs(model); i++) needs = needs || opf_model_input(model, i).by_value;
+    return needs;
+}
+
+/* Inputs that turn out to be needed by value once others are bound must not be made up either. */
+static opf_status check_made(tool *t, const feed *f) {
+    bool any = false;
+    for (size_t i = 0; i < f->n_inputs; i++) any = any || f->made[i];
+    if (!any || !needs_values(f->model)) return OPF_OK;
+    opf_model *bound;
+    opf_status status = opf_model_bind(&bound, f->model, f->inputs);
+    for (size_t i = 0; i < f->n_inputs && bound; i++) {
+        if (!f->made[i] || !opf_model_input(bound, i).by_value) continue;
+        complain(t, "input", "input '%s' decides a size, an axis or an order; it must be given: --input %s=FILE", f->inputs[i].name, f->inputs[i].name);
+        status = OPF_ERROR_INPUT;
+    }
+    opf_model_free(bound);
+    return status;
+}
+
 opf_status feed_fill(tool *t, feed *f, opf_model *model, const char *data_set) {
     *f = (feed){.model = model, .n_inputs = opf_model_inputs(model), .n_outputs = opf_model_outputs(model)};
     f->inputs = blank(f->n_inputs, sizeof *f->inputs);
+    f->made = blank(f->n_inputs, sizeof *f->made);
     f->expected = blank(f->n_outputs, sizeof *f->expected);
     bool *used = blank(t->n_inputs, sizeof *used);
     opf_status status = OPF_OK;
@@ -160,6 +184,7 @@ opf_status feed_fill(tool *t, feed *f, opf_model *model, const char *data_set) {
         status = OPF_ERROR_USAGE;
     }
     for (size_t i = 0; i < f->n_inputs && status == OPF_OK; i++) status = fill_input(t, f, i, data_set, used);
+    if (status == OPF_OK) status = check_made(t, f);
     if (status == OPF_OK && data_set) status = fill_expected(t, f, data_set);
     free(used);
     tell(t);
@@ -168,31 +193,56 @@ opf_status feed_fill(tool *t, feed *f, opf_model *model, const char *data_set) {
 
 void feed_free(feed *f) {
     free(f->inputs);
+    free(f->made);
     free(f->expected);
 }
 
-opf_status hint_from_inputs(tool *t) {
-    if (!t->data && !t->n_inputs) return OPF_OK;
-    opf_model *model;
-    opf_status status = model_open(t, &model);
-    if (status != OPF_OK) return status;
+/* ---- for verbs that run nothing ---- */
+
+static opf_status hint_sizes(tool *t, const feed *f) {
+    opf_status status = OPF_OK;
+    for (size_t i = 0; i < f->n_inputs && status == OPF_OK; i++) {
+        shape_text shape = shape_of(&f->inputs[i]);
+        shape.text[strlen(shape.text) - 1] = '\0';
+        const char *name = opf_model_input(f->model, i).name;
+        char *hint = blank(strlen(name) + sizeof shape.text + 2, 1);
+        sprintf(hint, "%s=%s", name, shape.text + 1);
+        if (f->inputs[i].rank) status = opf_context_set(t->context, "hint-shape", hint);
+        free(hint);
+    }
+    return status;
+}
+
+static opf_status reopen(tool *t, opened *out, const feed *f) {
+    opf_status status = hint_sizes(t, f);
+    opf_model_free(out->loaded);
+    *out = (opened){0};
+    if (status == OPF_OK) status = model_open(t, &out->loaded);
+    out->bound = out->loaded;
+    if (status == OPF_OK && needs_values(out->loaded)) status = opf_model_bind(&out->bound, out->loaded, f->inputs);
+    return status;
+}
+
+opf_status model_open_bound(tool *t, opened *out) {
+    *out = (opened){0};
+    opf_status status = model_open(t, &out->loaded);
+    out->bound = out->loaded;
+    if (status != OPF_OK || (!t->data && !t->n_inputs)) return status;
     char **folders;
     size_t count;
     feed f = {0};
     status = data_sets(t, &folders, &count);
-    if (status == OPF_OK) status = feed_fill(t, &f, model, folders[0]);
-    for (size_t i = 0; i < f.n_inputs && status == OPF_OK; i++) {
-        shape_text shape = shape_of(&f.inputs[i]);
-        shape.text[strlen(shape.text) - 1] = '\0';
-        const char *name = opf_model_input(model, i).name;
-        char *hint = blank(strlen(name) + sizeof shape.text + 2, 1);
-        sprintf(hint, "%s=%s", name, shape.text + 1);
-        if (f.inputs[i].rank) status = opf_context_set(t->context, "hint-shape", hint);
-        free(hint);
-    }
+    if (status == OPF_OK) status = feed_fill(t, &f, out->loaded, folders[0]);
+    if (status == OPF_OK) status = reopen(t, out, &f);
     feed_free(&f);
     data_sets_free(folders, count);
-    opf_model_free(model);
     tell(t);
+    if (status != OPF_OK) model_close(out);
     return status;
+}
+
+void model_close(opened *o) {
+    if (o->bound != o->loaded) opf_model_free(o->bound);
+    opf_model_free(o->loaded);
+    *o = (opened){0};
 }

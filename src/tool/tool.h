@@ -69,6 +69,7 @@ typedef struct feed {
     opf_model *model;
     size_t n_inputs, n_outputs;
     opf_array *inputs;
+    bool *made;                /* per input: made up, without a word about it from the user */
     opf_array *expected;       /* data == NULL: not there */
     bool has_expected;
 } feed;
@@ -79,8 +80,11 @@ opf_status data_sets(tool *t, char ***folders, size_t *count);
 void data_sets_free(char **folders, size_t count);
 opf_status feed_fill(tool *t, feed *f, opf_model *model, const char *data_set);
 void feed_free(feed *f);
-/* For verbs that run nothing: the sizes of given inputs become hints. */
-opf_status hint_from_inputs(tool *t);
+/* Opens the model for verbs that run nothing: the sizes of given inputs become hints, the values of those that are bound by
+ * value go in. model_close frees both. */
+typedef struct opened { opf_model *loaded, *bound; } opened; /* bound: loaded itself, or its variant for the values given */
+opf_status model_open_bound(tool *t, opened *out);
+void model_close(opened *o);
 
 /* "[1,3,64,64]" into a buffer. */
 typedef struct shape_text { char text[16 * 22]; } shape_text;

@@ -38,3 +38,5 @@ save("matmul", [N("MatMul", ["a", "b"], ["y"])], [port("a", ["m", "k"]), port("b
 save("names", [N("Add", ["a=b:0", "a"], ["../odd name"])], [port("a=b:0", ["for", "p"]), port("a", ["for", "p"])], [port("../odd name", ["for", "p"])])
 save("unknown", [N("Relu", ["x"], ["a"]), N("Frobnicate", ["a"], ["b"], name="first"), N("Frobnicate", ["b"], ["c"], name="second"), N("Twist", ["c"], ["y"], domain="com.example")],
      [port("x", [2])], [port("y", [2])])
+save("by_value", [N("Neg", ["axes"], ["negative"]), N("ReduceSum", ["x", "negative"], ["r"], keepdims=1), N("Tile", ["r", "repeats"], ["y"])],
+     [port("x", ["n", 4]), port("axes", [1], T.INT64), port("repeats", ["k"], T.INT64)], [port("y", ["p", "q"])])

@@ -1,0 +1,2 @@
+# status 1
+opfuse explain $root/test/cli/models/by_value.onnx
