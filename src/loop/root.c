@@ -401,11 +401,19 @@ static opf_root new_root(opf_scheduler *s, int n_results, const int *results) {
     return root;
 }
 
-static const opf_expr *not_empty(opf_scheduler *s, const opf_axes *axes) {
+/* Is the code one share of units that are none where the extent is 0? */
+static bool shares_none(const opf_block *block, opf_dim extent) {
+    const opf_code *only = block->list.count == 1 ? block->list.data[0] : NULL;
+    return only && only->kind == OPF_CODE_SHARE && opf_is_factor(extent, only->to);
+}
+
+/* Under which condition the root has elements; NULL where its code does nothing otherwise, by itself. */
+static const opf_expr *not_empty(opf_scheduler *s, const opf_axes *axes, const opf_block *block) {
     const opf_expr *condition = NULL;
     for (int i = 0; i < axes->count; i++) {
-        if (opf_is_int(opf_extent(s, axes->at[i]), NULL)) continue;
-        const opf_expr *some = opf_binary(s->pool, OPF_OP_LT, opf_int(s->pool, 0), opf_extent(s, axes->at[i]));
+        opf_dim extent = opf_extent(s, axes->at[i]);
+        if (opf_is_int(extent, NULL) || shares_none(block, extent)) continue;
+        const opf_expr *some = opf_binary(s->pool, OPF_OP_LT, opf_int(s->pool, 0), extent);
         condition = condition ? opf_binary(s->pool, OPF_OP_AND, condition, some) : some;
     }
     return condition;
@@ -425,7 +433,7 @@ bool opf_root_emit(opf_scheduler *s, int n_results, const int *results) {
         if (!opf_attach(s, &root)) return false;
         emit_kept(s, &block, &root);
     }
-    const opf_expr *condition = s->relies_on_root ? not_empty(s, &domain) : NULL;
+    const opf_expr *condition = s->relies_on_root ? not_empty(s, &domain, &block) : NULL;
     opf_block_append(s, condition ? opf_code_if(s, &s->nest->code, condition) : &s->nest->code, &block);
     return true;
 }

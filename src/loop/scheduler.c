@@ -101,10 +101,10 @@ opf_dim opf_extent_product(opf_scheduler *s, const opf_axes *axes, int from, int
     return product;
 }
 
-static bool is_factor(const opf_expr *e, const opf_expr *product) {
+bool opf_is_factor(const opf_expr *e, const opf_expr *product) {
     if (e == product) return true;
     bool times = product->kind == OPF_EXPR_BINARY && product->op == OPF_OP_MUL;
-    return times && (is_factor(e, product->args[0]) || is_factor(e, product->args[1]));
+    return times && (opf_is_factor(e, product->args[0]) || opf_is_factor(e, product->args[1]));
 }
 
 /* A root without elements is never entered: inside, every factor of its extents is at least 1. */
@@ -112,7 +112,7 @@ static bool only_root_symbols(const opf_expr *e, void *data) {
     const opf_scheduler *s = data;
     if (e->kind != OPF_EXPR_SYMBOL) return true;
     for (int i = 0; i < s->root.count; i++)
-        if (is_factor(e, opf_extent(s, s->root.at[i]))) return true;
+        if (opf_is_factor(e, opf_extent(s, s->root.at[i]))) return true;
     return false;
 }
 

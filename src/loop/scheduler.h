@@ -115,6 +115,7 @@ void opf_axes_remove(opf_axes *axes, int position);
 bool opf_depends(const opf_expr *e, const opf_axes *axes);        /* does any of the variables occur? */
 int64_t opf_nominal_product(const opf_scheduler *s, const opf_axes *axes);
 opf_dim opf_extent_product(opf_scheduler *s, const opf_axes *axes, int from, int to);
+bool opf_is_factor(const opf_expr *e, const opf_expr *product);   /* is e one of the factors that are multiplied? */
 /* Extent at least 1 whenever the root's domain is not empty? Notes that this was relied on. */
 bool opf_surely_positive(opf_scheduler *s, opf_dim extent);
 

@@ -1,12 +1,14 @@
 /* Small windows over padded operands: the padding becomes a stage of its own, select(inside, x[…], 0) over the positions
  * u = stride * output + dilation * tap, kept in the part's scratch. Then the window's taps are plain loads at every point:
- * no borders to cut off, and each element of the operand is copied once but read by many taps. */
+ * no borders to cut off, and each element of the operand is copied once but read by many taps. Along the last axis positions
+ * lie by phase u % stride, then by place u / stride, so that neighbouring outputs read neighbours whatever the stride. */
 #include "loop/divide.h"
 #include "loop/scheduler.h"
 
 enum {
     MOST_TAPS = 25,
     FEWEST_TAPS = 4,
+    MOST_PHASES = 4,
     MOST_POSITIONS = 16384,  /* of a padded plane: 64 KiB of float32 */
     PLACEHOLDER = 1 << 28    /* tensor numbers of padded stages before all stages are numbered anew */
 };
@@ -93,30 +95,77 @@ static opf_dim position_extent(const window *w, const position *p) {
     return opf_add(pool, extent, opf_int(pool, 1));
 }
 
+/* ---- the padded operand ---- */
+
+typedef struct padded_axes { opf_stage *stage; const opf_expr *bind[OPF_MOST_AXES], *indices[OPF_MAX_RANK]; } padded_axes;
+
+static const opf_expr *add_axis(const window *w, padded_axes *a, const char *name, opf_dim extent, const opf_expr *index) {
+    int axis = a->stage->n_axes++;
+    a->stage->extents[axis] = extent;
+    a->stage->axis_names[axis] = name;
+    a->indices[axis] = index;
+    return opf_var(w->s->pool, axis);
+}
+
+static const char *name_of(const window *w, int variable) { return w->stage->axis_names ? w->stage->axis_names[variable] : NULL; }
+
+/* u = place * stride + phase: two axes. What lies beyond the last position is as what lies outside. */
+static void add_phases(const window *w, padded_axes *a, const position *p, int number) {
+    opf_pool *pool = w->s->pool;
+    const opf_expr *stride = opf_int(pool, p->stride), *reach = opf_mul(pool, opf_var(pool, p->tap), opf_int(pool, p->dilation));
+    opf_dim taps = opf_mul(pool, opf_sub(pool, w->stage->extents[p->tap], opf_int(pool, 1)), opf_int(pool, p->dilation));
+    opf_dim places = opf_add(pool, w->stage->extents[p->plain], opf_floordiv(pool, taps, stride));
+    const opf_expr *phase = add_axis(w, a, "phase", stride, opf_floormod(pool, reach, stride));
+    const opf_expr *place = add_axis(w, a, name_of(w, p->plain), places, opf_add(pool, opf_var(pool, p->plain), opf_floordiv(pool, reach, stride)));
+    a->bind[all_variables(w->stage) + number] = opf_add(pool, opf_mul(pool, place, stride), phase);
+}
+
+static void add_position(const window *w, padded_axes *a, const position *p, int number) {
+    opf_pool *pool = w->s->pool;
+    const opf_expr *start = opf_mul(pool, opf_var(pool, p->plain), opf_int(pool, p->stride));
+    const opf_expr *index = opf_add(pool, start, opf_mul(pool, opf_var(pool, p->tap), opf_int(pool, p->dilation)));
+    a->bind[all_variables(w->stage) + number] = add_axis(w, a, name_of(w, p->plain), position_extent(w, p), index);
+}
+
+/* Is it the last axis, with strides that the taps step over? */
+static bool by_phases(const window *w, const position *p) {
+    for (int v = p->plain + 1; v < w->stage->n_axes; v++)
+        if (!opf_is_value(w->stage->extents[v], 1)) return false;
+    return p->stride > 1 && p->stride <= MOST_PHASES;
+}
+
+/* Body of the padded stage: the operand where there is such a position. */
+static const opf_expr *padded_body(const window *w, const padded_axes *a) {
+    opf_pool *pool = w->s->pool;
+    const opf_expr *body = opf_expr_bind(pool, w->body, all_variables(w->stage) + w->n_positions, a->bind);
+    for (int k = 0; k < w->n_positions; k++) {
+        if (!by_phases(w, &w->positions[k])) continue;
+        const opf_expr *there = opf_binary(pool, OPF_OP_LT, a->bind[all_variables(w->stage) + k], position_extent(w, &w->positions[k]));
+        body = opf_select(pool, there, body, w->guarded->args[2]);
+    }
+    return body;
+}
+
 /* The stage of the padded operand, and the load of it that takes the place of `guarded`. */
 static opf_stage *padded_stage(const window *w, int number, const opf_expr **load) {
     opf_scheduler *s = w->s;
     opf_pool *pool = s->pool;
     const opf_stage *stage = w->stage;
     opf_stage *padded = OPF_NEW(s->arena, opf_stage);
-    const opf_expr *bind[OPF_MOST_AXES] = {NULL}, *indices[OPF_MAX_RANK];
-    *padded = (opf_stage){.name = opf_arena_printf(s->arena, "%s, padded", stage->name ? stage->name : "window"), .dtype = (opf_dtype)w->guarded->dtype,
-                          .accumulator = (opf_dtype)w->guarded->dtype, .origin = stage->origin};
-    padded->extents = OPF_ARRAY(s->arena, opf_dim, OPF_MAX_RANK);
-    padded->axis_names = OPF_ARRAY(s->arena, const char *, OPF_MAX_RANK);
+    opf_dtype dtype = (opf_dtype)w->guarded->dtype;
+    padded_axes axes = {.stage = padded};
+    *padded = (opf_stage){.name = opf_arena_printf(s->arena, "%s, padded", stage->name ? stage->name : "window"), .dtype = dtype, .accumulator = dtype, .origin = stage->origin};
+    padded->extents = OPF_ARRAY(s->arena, opf_dim, 2 * OPF_MAX_RANK);
+    padded->axis_names = OPF_ARRAY(s->arena, const char *, 2 * OPF_MAX_RANK);
     for (int v = 0; v < stage->n_axes; v++) {
-        int k, axis = padded->n_axes;
+        int k;
         const position *p = position_of(w, v, &k);
-        if (!p && !opf_expr_has_var(w->body, v)) continue;
-        padded->extents[axis] = p ? position_extent(w, p) : stage->extents[v];
-        padded->axis_names[axis] = stage->axis_names ? stage->axis_names[v] : NULL;
-        bind[p ? all_variables(stage) + k : v] = opf_var(pool, axis);
-        indices[axis] = opf_var(pool, v);
-        if (p) indices[axis] = opf_add(pool, opf_mul(pool, indices[axis], opf_int(pool, p->stride)), opf_mul(pool, opf_var(pool, p->tap), opf_int(pool, p->dilation)));
-        padded->n_axes++;
+        if (p && by_phases(w, p)) add_phases(w, &axes, p, k);
+        else if (p) add_position(w, &axes, p, k);
+        else if (opf_expr_has_var(w->body, v)) axes.bind[v] = add_axis(w, &axes, name_of(w, v), stage->extents[v], opf_var(pool, v));
     }
-    padded->body = opf_expr_bind(pool, w->body, all_variables(stage) + w->n_positions, bind);
-    *load = opf_load(pool, padded->dtype, PLACEHOLDER + number, padded->n_axes, indices);
+    padded->body = padded_body(w, &axes);
+    *load = opf_load(pool, dtype, PLACEHOLDER + number, padded->n_axes, axes.indices);
     return padded;
 }
 
@@ -154,7 +203,7 @@ static bool find_window(opf_scheduler *s, const opf_stage *stage, window *out) {
     opf_expr_visit(s->pool, stage->body, find_guarded, &search);
     if (!search.found) return false;
     *out = (window){.s = s, .stage = stage, .guarded = search.found, .body = search.found};
-    if (all_variables(stage) + OPF_MAX_RANK > OPF_MOST_AXES || !read_window(out) || !small_enough(out)) return false;
+    if (stage->n_axes + 2 > OPF_MAX_RANK || all_variables(stage) + OPF_MAX_RANK > OPF_MOST_AXES || !read_window(out) || !small_enough(out)) return false;
     opf_conditions left = {0}; /* all that the window's borders ask for must stand in that one select */
     const opf_expr *rest = opf_replace(s, stage->body, search.found, opf_number(s->pool, (opf_dtype)search.found->dtype, 1));
     opf_find_conditions(s, rest, stage->combiner, &left);

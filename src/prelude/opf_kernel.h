@@ -14,7 +14,7 @@
 #pragma clang diagnostic ignored "-Wpass-failed"
 #define OPF_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
-#define OPF_INDEPENDENT _Pragma("GCC ivdep")
+#define OPF_INDEPENDENT _Pragma("GCC ivdep") _Pragma("GCC unroll 1") /* unrolled early, short loops become scalar code */
 #else
 #define OPF_INDEPENDENT
 #endif
