@@ -112,15 +112,21 @@ static int64_t steps_in_cache(const opf_tiler *tiler) {
     return least(DEPTH_BLOCK, most(64, (int64_t)(0.8 * (double)tiler->nest->machine->l1_bytes / bytes)));
 }
 
+/* Rows of a block of sums, which takes a sixteenth of L2. */
+static void set_block_rows(opf_tiler *tiler) {
+    opf_tile *tile = tiler->tile;
+    int64_t floats = tiler->nest->machine->l2_bytes / 16 / 4, known;
+    tile->block_rows = most(1, floats / tile->block_columns / tile->height) * tile->height;
+    if (opf_is_int(tile->rows, &known)) tile->block_rows = least(tile->block_rows, round_up(known, tile->height));
+}
+
 static void choose_blocks(opf_tiler *tiler) {
     opf_tile *tile = tiler->tile;
     int64_t panel = (int64_t)tile->width * tiler->nest->machine->lanes;
-    int64_t rows = round_up(nominal(tile->rows), tile->height), columns = round_up(nominal(tile->columns), panel), depth, known;
+    int64_t columns = round_up(nominal(tile->columns), panel), depth, known;
     tile->block_columns = most(1, 256 / panel) * panel;
     if (opf_is_int(tile->columns, &known) && tile->b.source != OPF_SOURCE_WINDOW) tile->block_columns = least(tile->block_columns, columns);
-    int64_t floats = tiler->nest->machine->l2_bytes / 16 / 4;
-    tile->block_rows = most(1, floats / tile->block_columns / tile->height) * tile->height;
-    if (opf_is_int(tile->rows, &known)) tile->block_rows = least(tile->block_rows, rows);
+    set_block_rows(tiler);
     bool depth_known = opf_is_int(tile->depth, &depth);
     int64_t steps = steps_in_cache(tiler);
     if (opf_is_int(tile->rows, &known) && known <= tile->height) tile->depth_block = 0; /* B is read once anyway */
@@ -168,7 +174,11 @@ static void choose_column_chunk(opf_tiler *tiler) {
         int64_t fitting = tiler->nest->machine->l2_bytes / 4 / nominal(tile->depth);
         tile->column_chunk = even_chunk(tiler, tile->columns, most(fitting, tile->block_columns), panel);
     } else {
-        tile->column_chunk = even_chunk(tiler, tile->columns, tile->block_columns, panel);
+        /* Where A is packed by the kernel, columns are cut into enough units for a few threads: a cut through the rows would
+         * read B, the larger operand as a rule, once more. */
+        int64_t others = nominal(product_of(tiler, 0, tile->n_outer)), about = tile->block_columns;
+        if (tile->a.source == OPF_SOURCE_PANELS) about = least(about, ceil_div(nominal(tile->columns), ceil_div(FEW_UNITS, least(others, FEW_UNITS))));
+        tile->column_chunk = even_chunk(tiler, tile->columns, about, panel);
     }
 }
 
@@ -176,13 +186,19 @@ static void choose_units(opf_tiler *tiler) {
     opf_tile *tile = tiler->tile;
     opf_pool *pool = tiler->pool;
     choose_column_chunk(tiler);
+    int64_t chunk;
+    if (tile->b.source != OPF_SOURCE_WINDOW && opf_is_int(tile->column_chunk, &chunk) && chunk < tile->block_columns) {
+        tile->block_columns = chunk;
+        set_block_rows(tiler);
+    }
     bool lines = tile->b.source == OPF_SOURCE_WINDOW && tile->n_column == 2;
     opf_dim walked = lines ? tile->axes[opf_tile_first_column(tile)].extent : tile->columns;
     opf_dim outer = product_of(tiler, 0, tile->n_outer);
     bool packs_a = tile->a.source == OPF_SOURCE_PANELS, copies_b = tile->b.source == OPF_SOURCE_PANELS || tile->b.source == OPF_SOURCE_WINDOW;
     tile->rows_first = packs_a && !copies_b;
     int64_t rows = INT64_MAX / 2;
-    if (packs_a) rows = most(tiler->nest->machine->l2_bytes / 2 / 4 / nominal(tile->depth), tile->block_rows);
+    /* A cut through the rows reads B once more; packed rows beyond L2 are read again for each chunk of columns instead. */
+    if (packs_a) rows = most(tiler->nest->machine->l3_bytes / 8 / 4 / nominal(tile->depth), tile->block_rows);
     int64_t others = nominal(outer) * chunks(walked, tile->column_chunk);
     if (others < FEW_UNITS) rows = least(rows, most(tile->height, ceil_div(nominal(tile->rows), ceil_div(FEW_UNITS, others))));
     tile->row_chunk = even_chunk(tiler, tile->rows, rows, tile->height);
