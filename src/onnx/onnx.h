@@ -1,4 +1,4 @@
-/* ONNX files in: protobuf to module. Nothing else in opfuse knows protobuf.
+/* ONNX files in and out: protobuf to module and back. Nothing else in opfuse knows protobuf.
  * Specification: onnx.proto3 (IR version 3 and later) and docs/IR.md of the ONNX project. */
 #ifndef OPF_ONNX_ONNX_H
 #define OPF_ONNX_ONNX_H
@@ -16,5 +16,20 @@ opf_status opf_onnx_read_memory(opf_module **out, const void *data, size_t size,
 opf_status opf_onnx_read_tensor(opf_tensor **out, const char **name, const char *path, opf_arena *arena, opf_diags *diags);
 /* TensorProto bytes of a tensor, raw_data form. */
 void opf_onnx_write_tensor(const opf_tensor *tensor, const char *name, opf_text *out);
+
+/* Some nodes of a module's main graph that a written file has as a model-local function of this domain and name, called
+ * once. What it takes and gives follows from the nodes. No path between two of its nodes may leave it. */
+typedef struct opf_onnx_function {
+    const char *domain, *name; /* together unique; the domain is no other operator's */
+    opf_node *const *nodes;    /* in topological order; no node is in two functions */
+    size_t n_nodes;
+} opf_onnx_function;
+
+/* ModelProto bytes of the module's main graph, behind what `out` holds: nodes under their names, sub-graphs, constants as
+ * initializers, types as declared or found. Reading them gives the same graph. What the reader does not keep (documentation,
+ * metadata, the functions that it inlined) is not written; names of a sub-graph that would hide one around it become
+ * name#k. Refused with OPF_ERROR_UNSUPPORTED, and reported: more than the 2 GiB that a file can hold; nodes of one domain
+ * in versions that differ, as functions may bring them along. On failure `out` is as before. */
+opf_status opf_onnx_write(const opf_module *module, const opf_onnx_function *functions, size_t n_functions, opf_text *out);
 
 #endif

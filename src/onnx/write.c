@@ -1,33 +1,167 @@
-/* TensorProto out. */
-#include <pb_encode.h>
+/* ModelProto out. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "onnx/onnx.h"
+#include "onnx/writer.h"
 #include "schema.pb.h"
 
-static bool append(pb_ostream_t *stream, const pb_byte_t *data, size_t count) {
-    opf_text_add_n(stream->state, (const char *)data, count);
-    return true;
+/* IR versions (onnx.proto): initializers need not be inputs; functions exist. */
+enum { IR_FREE_INITIALIZERS = 4, IR_FUNCTIONS = 8 };
+
+static opf_status refuse(const opf_writer *writer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static opf_status refuse(const opf_writer *writer, const char *format, ...) {
+    char message[400];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    opf_diag_add(writer->module->diags, OPF_ERROR, "write", (opf_place){.file = writer->module->path, .index = -1}, "%s", message);
+    return OPF_ERROR_UNSUPPORTED;
 }
 
-static void write_bytes(pb_ostream_t *stream, uint32_t field, const void *data, size_t size) {
-    pb_encode_tag(stream, PB_WT_STRING, field);
-    pb_encode_string(stream, size ? data : (const void *)"", size);
+/* Calls `visit` for the graph and all graphs inside it. */
+static opf_status each_graph(opf_writer *writer, const opf_graph *graph, opf_status (*visit)(opf_writer *writer, const opf_graph *graph)) {
+    opf_status status = visit(writer, graph);
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const opf_node *node = graph->nodes.data[i];
+        for (int a = 0; a < node->n_attrs; a++) {
+            const opf_attr *attr = &node->attrs[a];
+            bool holds = attr->kind == OPF_ATTR_GRAPH || attr->kind == OPF_ATTR_GRAPHS;
+            for (size_t g = 0; holds && g < attr->count && status == OPF_OK; g++) status = each_graph(writer, attr->graphs[g], visit);
+        }
+    }
+    return status;
 }
 
-void opf_onnx_write_tensor(const opf_tensor *tensor, const char *name, opf_text *out) {
-    pb_ostream_t stream = {.callback = append, .state = out, .max_size = SIZE_MAX};
-    for (int i = 0; i < tensor->rank; i++) {
-        pb_encode_tag(&stream, PB_WT_VARINT, opf_schema_Tensor_dims_tag);
-        pb_encode_varint(&stream, (uint64_t)tensor->dims[i]);
+/* ---- names ---- */
+
+static opf_status take_names(opf_writer *writer, const opf_graph *graph) {
+    for (size_t i = 0; i < graph->values.count; i++) opf_map_set(&writer->taken, graph->values.data[i]->name, graph->values.data[i]);
+    return OPF_OK;
+}
+
+static bool hides(const opf_graph *graph, const char *name) {
+    for (const opf_node *parent = graph->parent; parent; parent = parent->graph->parent)
+        if (opf_map_has(&parent->graph->by_name, name)) return true;
+    return false;
+}
+
+/* A value of a sub-graph must not bear a name of the graphs around it: a node that reads the other one would get it. */
+static opf_status rename_hiding(opf_writer *writer, const opf_graph *graph) {
+    for (size_t i = 0; graph->parent && i < graph->values.count; i++) {
+        const opf_value *value = graph->values.data[i];
+        if (!hides(graph, value->name) || opf_map_has(&writer->names, value)) continue;
+        const char *name = value->name;
+        for (int k = 1; opf_map_has(&writer->taken, name); k++) name = opf_intern(writer->module->names, opf_arena_printf(writer->scratch, "%s#%d", value->name, k));
+        opf_map_set(&writer->taken, name, (void *)value);
+        opf_map_set(&writer->names, value, (void *)name);
     }
-    pb_encode_tag(&stream, PB_WT_VARINT, opf_schema_Tensor_data_type_tag);
-    pb_encode_varint(&stream, tensor->dtype);
-    if (name) write_bytes(&stream, opf_schema_Tensor_name_tag, name, strlen(name));
-    if (tensor->dtype != OPF_STRING) {
-        write_bytes(&stream, opf_schema_Tensor_raw_data_tag, tensor->data, tensor->bytes);
-        return;
+    return OPF_OK;
+}
+
+static opf_status check_promised_names(const opf_writer *writer, const opf_graph *graph) {
+    for (size_t i = 0; i < graph->outputs.count; i++) {
+        const char *name = graph->output_names.data[i];
+        const opf_value *other = name ? opf_map_get(&graph->by_name, name) : NULL;
+        if (!other || other == graph->outputs.data[i] || !(other->producer || other->constant || other->input_index >= 0)) continue;
+        return refuse(writer, "output %zu is to be called '%s', but so is another value", i, name);
     }
-    const char *const *strings = tensor->data;
-    for (int64_t i = 0; i < tensor->elements; i++) write_bytes(&stream, opf_schema_Tensor_string_data_tag, strings[i], strlen(strings[i]));
+    return OPF_OK;
+}
+
+/* ---- versions ---- */
+
+static opf_opset *find_opset(opf_writer *writer, const char *domain) {
+    for (size_t i = 0; i < writer->opsets.count; i++)
+        if (strcmp(writer->opsets.data[i].domain, domain) == 0) return &writer->opsets.data[i];
+    return NULL;
+}
+
+static opf_status take_versions(opf_writer *writer, const opf_graph *graph) {
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const opf_node *node = graph->nodes.data[i];
+        const opf_opset *known = find_opset(writer, node->domain);
+        if (!known) OPF_PUSH(writer->scratch, &writer->opsets, (opf_opset){node->domain, node->opset});
+        else if (known->version != node->opset)
+            return refuse(writer, "node '%s' (%s) is of version %d of the operators of '%s', others are of version %d; a graph has one", node->name, node->op, node->opset,
+                          *node->domain ? node->domain : "ai.onnx", known->version);
+    }
+    return OPF_OK;
+}
+
+/* What the model imports beside what its nodes use, and the domains of functions. */
+static void complete_versions(opf_writer *writer) {
+    for (size_t i = 0; i < writer->module->opsets.count; i++)
+        if (!find_opset(writer, writer->module->opsets.data[i].domain)) OPF_PUSH(writer->scratch, &writer->opsets, writer->module->opsets.data[i]);
+    for (size_t i = 0; i < writer->n_functions; i++)
+        if (!find_opset(writer, writer->functions[i].domain)) OPF_PUSH(writer->scratch, &writer->opsets, (opf_opset){writer->functions[i].domain, 1});
+}
+
+/* ---- size ---- */
+
+static opf_status check_size(opf_writer *writer, const opf_graph *graph) {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < graph->values.count; i++)
+        if (graph->values.data[i]->constant) bytes += graph->values.data[i]->constant->bytes;
+    return bytes <= INT32_MAX ? OPF_OK : refuse(writer, "its constants have %" PRIu64 " bytes; an ONNX file holds at most 2 GiB", bytes);
+}
+
+/* ---- the model ---- */
+
+static void write_opsets(opf_writer *writer) {
+    for (size_t i = 0; i < writer->opsets.count; i++) {
+        size_t message = opf_encode_open(writer->out, opf_schema_Model_opset_import_tag);
+        if (*writer->opsets.data[i].domain) opf_encode_string(writer->out, opf_schema_OperatorSet_domain_tag, writer->opsets.data[i].domain);
+        opf_encode_int(writer->out, opf_schema_OperatorSet_version_tag, writer->opsets.data[i].version);
+        opf_encode_close(writer->out, message);
+    }
+}
+
+static opf_status write_model(opf_writer *writer) {
+    const opf_module *module = writer->module;
+    int64_t oldest = writer->n_functions ? IR_FUNCTIONS : IR_FREE_INITIALIZERS;
+    opf_encode_int(writer->out, opf_schema_Model_ir_version_tag, module->ir_version > oldest ? module->ir_version : oldest);
+    opf_encode_string(writer->out, opf_schema_Model_producer_name_tag, "opfuse");
+    write_opsets(writer);
+    size_t graph = opf_encode_open(writer->out, opf_schema_Model_graph_tag);
+    if (!opf_write_main_nodes(writer, module->graph)) {
+        opf_diag_add(module->diags, OPF_ERROR, "internal", (opf_place){.file = module->path, .index = -1}, "functions to be written need each other's results");
+        return OPF_ERROR_INTERNAL;
+    }
+    opf_write_values(writer, module->graph);
+    opf_encode_close(writer->out, graph);
+    opf_write_functions(writer);
+    return OPF_OK;
+}
+
+static opf_status write_checked(opf_writer *writer, size_t before) {
+    const opf_graph *graph = writer->module->graph;
+    each_graph(writer, graph, take_names);
+    each_graph(writer, graph, rename_hiding);
+    opf_status status = check_promised_names(writer, graph);
+    if (status == OPF_OK) status = each_graph(writer, graph, take_versions);
+    if (status == OPF_OK) status = each_graph(writer, graph, check_size);
+    complete_versions(writer);
+    if (status == OPF_OK) status = write_model(writer);
+    if (status == OPF_OK && writer->out->length - before > INT32_MAX)
+        status = refuse(writer, "it would have %zu bytes; an ONNX file holds at most 2 GiB", writer->out->length - before);
+    return status;
+}
+
+opf_status opf_onnx_write(const opf_module *module, const opf_onnx_function *functions, size_t n_functions, opf_text *out) {
+    opf_arena *scratch = opf_arena_new();
+    opf_writer writer = {.module = module, .scratch = scratch, .out = out, .functions = functions, .n_functions = n_functions};
+    writer.taken = opf_map_new(scratch);
+    writer.names = opf_map_new(scratch);
+    writer.function_of = opf_map_new(scratch);
+    writer.written = opf_map_new(scratch);
+    for (size_t f = 0; f < n_functions; f++)
+        for (size_t i = 0; i < functions[f].n_nodes; i++) opf_map_set(&writer.function_of, functions[f].nodes[i], (void *)&functions[f]);
+    size_t before = out->length;
+    opf_status status = write_checked(&writer, before);
+    if (status != OPF_OK && out->data) out->data[out->length = before] = '\0';
+    opf_arena_free(scratch);
+    return status;
 }
