@@ -1,6 +1,5 @@
 /* Convolutions: Conv, ConvInteger, ConvTranspose, FusedConv. A bias and what follows it are stages of their own. */
-#include <string.h>
-
+#include "ops/activation.h"
 #include "ops/convolution.h"
 #include "ops/families.h"
 
@@ -147,33 +146,10 @@ static opf_status build_conv_transpose(opf_call *call) {
 
 /* ---- com.microsoft FusedConv: Conv, then + Z, then an activation ---- */
 
-static const opf_expr *activation_parameter(opf_call *call, opf_dtype dtype, size_t index) {
-    const opf_attr *parameters = opf_node_attr(call->node, "activation_params");
-    if (parameters && parameters->kind == OPF_ATTR_FLOATS && index < parameters->count) return opf_real(call->pool, dtype, parameters->floats[index]);
-    opf_call_error(call, "attribute", "activation_params has too few entries for this activation");
-    return opf_real(call->pool, dtype, 0);
-}
-
 static const opf_expr *activated(opf_call *call, const opf_expr *x) {
-    opf_pool *pool = call->pool;
-    opf_dtype dtype = (opf_dtype)x->dtype;
-    const opf_expr *zero = opf_real(pool, dtype, 0), *one = opf_real(pool, dtype, 1);
-    const char *name = opf_node_string(call->node, "activation", "");
-    if (!name[0]) return x;
-    if (strcmp(name, "Relu") == 0) return opf_binary(pool, OPF_OP_MAX, x, zero);
-    if (strcmp(name, "Tanh") == 0) return opf_unary(pool, OPF_OP_TANH, x);
-    if (strcmp(name, "Sigmoid") == 0)
-        return opf_binary(pool, OPF_OP_DIV, one, opf_binary(pool, OPF_OP_ADD, one, opf_unary(pool, OPF_OP_EXP, opf_unary(pool, OPF_OP_NEG, x))));
-    if (strcmp(name, "LeakyRelu") == 0)
-        return opf_select(pool, opf_binary(pool, OPF_OP_LT, x, zero), opf_binary(pool, OPF_OP_MUL, activation_parameter(call, dtype, 0), x), x);
-    if (strcmp(name, "Clip") == 0)
-        return opf_binary(pool, OPF_OP_MIN, opf_binary(pool, OPF_OP_MAX, x, activation_parameter(call, dtype, 0)), activation_parameter(call, dtype, 1));
-    if (strcmp(name, "HardSigmoid") == 0) {
-        const opf_expr *line = opf_binary(pool, OPF_OP_ADD, opf_binary(pool, OPF_OP_MUL, activation_parameter(call, dtype, 0), x), activation_parameter(call, dtype, 1));
-        return opf_binary(pool, OPF_OP_MIN, opf_binary(pool, OPF_OP_MAX, line, zero), one);
-    }
-    opf_call_error(call, "unsupported", "activation '%s' is not supported", name);
-    return x;
+    const opf_attr *given = opf_node_attr(call->node, "activation_params");
+    bool floats = given && given->kind == OPF_ATTR_FLOATS;
+    return opf_call_activated(call, opf_node_string(call->node, "activation", ""), x, floats ? given->count : 0, floats ? given->floats : NULL);
 }
 
 static opf_status build_fused_conv(opf_call *call) {

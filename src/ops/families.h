@@ -33,6 +33,7 @@
     X(blocks)                                                                                                          \
     X(spectral)                                                                                                        \
     X(attention_contrib)                                                                                               \
+    X(qlinear_contrib)                                                                                                 \
     X(einsum)                                                                                                          \
     X(select)                                                                                                          \
     X(scatter)                                                                                                          \

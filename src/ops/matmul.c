@@ -1,4 +1,5 @@
 /* Matrix products: MatMul, Gemm, MatMulInteger, FusedMatMul. Einsum has its own file, quantised ones theirs. */
+#include "ops/activation.h"
 #include "ops/families.h"
 #include "ops/product.h"
 
@@ -42,25 +43,11 @@ static opf_status build_matmul_integer(opf_call *call) {
     return OPF_OK;
 }
 
-/* com.microsoft FusedMatMul: the operand's axes before the product. transBatch moves the first axis behind the batch. */
-static opf_operand fused_operand(opf_call *call, int tensor, bool is_left, const char *trans, const char *trans_batch) {
-    opf_operand o = opf_call_operand(call, tensor, is_left);
-    int rank = opf_call_rank(call, tensor);
-    if (rank < 2) return o;
-    int order[OPF_MAX_RANK];
-    bool moves = opf_node_int(call->node, trans_batch, 0) != 0;
-    for (int k = 0; k < rank; k++) order[k] = !moves || k == rank - 1 ? k : k == rank - 2 ? 0 : k + 1;
-    bool swap = opf_node_int(call->node, trans, 0) != 0;
-    int row = order[swap ? rank - 1 : rank - 2], column = order[swap ? rank - 2 : rank - 1];
-    for (int k = 0; k < o.n_batch; k++) o.batch[k] = order[k];
-    o.kept = is_left ? row : column;
-    o.summed = is_left ? column : row;
-    return o;
-}
+/* ---- com.microsoft FusedMatMul, TransposeMatMul ---- */
 
 static opf_status build_fused_matmul(opf_call *call) {
     if (!check_operands(call) || !opf_call_check_same_type(call, 0, 1) || !check_numeric(call)) return OPF_ERROR_INPUT;
-    opf_operand a = fused_operand(call, 0, true, "transA", "transBatchA"), b = fused_operand(call, 1, false, "transB", "transBatchB");
+    opf_operand a = opf_call_operand_as(call, 0, true, "transA", "transBatchA"), b = opf_call_operand_as(call, 1, false, "transB", "transBatchB");
     double alpha = opf_node_float(call->node, "alpha", 1);
     opf_dtype dtype = opf_call_dtype(call, 0), accumulator = opf_call_accumulator(dtype);
     int result = opf_call_product(call, &a, &b, alpha == 1 ? dtype : accumulator, accumulator);
@@ -86,12 +73,22 @@ static const opf_expr *gemm_addend(opf_call *call, const opf_dim *extents, bool 
     return opf_call_load_broadcast(call, 2, 2, extents);
 }
 
+/* com.microsoft FusedGemm; Gemm itself has no such attributes. */
+static const opf_expr *gemm_activation(opf_call *call, const opf_expr *x) {
+    static const char *const names[] = {"activation_alpha", "activation_beta"};
+    float given[2];
+    size_t count = 0;
+    if (!call->op->domain[0]) return x;
+    while (count < 2 && opf_node_attr(call->node, names[count])) given[count] = (float)opf_node_float(call->node, names[count], 0), count++;
+    return opf_call_activated(call, opf_node_string(call->node, "activation", ""), x, count, given);
+}
+
 static opf_status gemm(opf_call *call, bool broadcasts) {
     if (!opf_call_check_rank(call, 0, 2, 2, "input A") || !opf_call_check_rank(call, 1, 2, 2, "input B")) return OPF_ERROR_INPUT;
     if (!opf_call_check_same_type(call, 0, 1) || !opf_call_check_same_type(call, 0, 2) || !check_numeric(call)) return OPF_ERROR_INPUT;
-    opf_operand a = fused_operand(call, 0, true, "transA", ""), b = fused_operand(call, 1, false, "transB", "");
+    opf_operand a = opf_call_operand_as(call, 0, true, "transA", ""), b = opf_call_operand_as(call, 1, false, "transB", "");
     double alpha = opf_node_float(call->node, "alpha", 1), beta = opf_node_float(call->node, "beta", 1);
-    bool adds = opf_call_input(call, 2) && beta != 0, plain = alpha == 1 && !adds;
+    bool adds = opf_call_input(call, 2) && beta != 0, plain = alpha == 1 && !adds && !call->op->domain[0];
     opf_dtype dtype = opf_call_dtype(call, 0), accumulator = opf_call_accumulator(dtype);
     int product = opf_call_product(call, &a, &b, plain ? dtype : accumulator, accumulator);
     opf_dim extents[2];
@@ -104,6 +101,8 @@ static opf_status gemm(opf_call *call, bool broadcasts) {
     }
     const opf_expr *body = scaled(call, opf_call_load_same(call, product), alpha);
     if (addend) body = opf_binary(call->pool, OPF_OP_ADD, body, scaled(call, opf_call_convert(call, accumulator, addend), beta));
+    body = gemm_activation(call, body);
+    if (call->failed) return OPF_ERROR_INPUT;
     opf_call_result(call, 0, opf_call_stage(call, "epilogue", 2, 0, extents, (const char *const[]){"m", "n"}, OPF_COMBINE_NONE, dtype, dtype,
                                             opf_call_convert(call, dtype, body), NULL));
     return OPF_OK;
@@ -117,6 +116,8 @@ const opf_op opf_ops_matmul[] = {
     {"", "Gemm", 1, 3, 3, 1, OPF_KIND_OUT_ELEMWISE_FUSABLE, 0, build_gemm_6, NULL},
     {"", "Gemm", 7, 2, 3, 1, OPF_KIND_OUT_ELEMWISE_FUSABLE, 0, build_gemm_7, NULL},
     {"", "MatMulInteger", 10, 2, 4, 1, OPF_KIND_OUT_ELEMWISE_FUSABLE, 0, build_matmul_integer, NULL},
+    {"com.microsoft", "FusedGemm", 1, 2, 3, 1, OPF_KIND_OUT_ELEMWISE_FUSABLE, 0, build_gemm_7, NULL},
+    {"com.microsoft", "TransposeMatMul", 1, 2, 2, 1, OPF_KIND_OUT_ELEMWISE_FUSABLE, 0, build_fused_matmul, NULL},
     {"com.microsoft", "FusedMatMul", 1, 2, 2, 1, OPF_KIND_OUT_ELEMWISE_FUSABLE, 0, build_fused_matmul, NULL},
 };
 const size_t opf_ops_matmul_count = OPF_COUNT(opf_ops_matmul);

@@ -1,5 +1,6 @@
 /* Pools: MaxPool, AveragePool, LpPool. Windows as in window.h; the reduction runs over the taps. */
 #include "ops/families.h"
+#include "ops/quantize.h"
 #include "ops/window.h"
 
 enum { POOL_AXES = 2 + OPF_WINDOW_AXES, POOL_DOMAIN = POOL_AXES + OPF_WINDOW_AXES };
@@ -132,21 +133,38 @@ static const opf_expr *axis_count(opf_call *call, const pool_window *pool, int k
     return opf_sub(e, above, below);
 }
 
+/* The mean of `element` (0 where there is none) over each window, in the element's type. */
+static const opf_expr *averaged(opf_call *call, const pool_window *pool, const opf_expr *element) {
+    bool include_pad = opf_node_int(call->node, "count_include_pad", 0) != 0;
+    opf_dtype accumulator = (opf_dtype)element->dtype;
+    element = opf_call_choose(call, pool->inside, element, opf_real(call->pool, accumulator, 0));
+    int sum = pool_reduction(call, pool, "sum", OPF_COMBINE_SUM, accumulator, accumulator, element, NULL);
+    const opf_expr *count = NULL;
+    for (int k = 0; k < pool->window.n_axes; k++) {
+        const opf_expr *factor = opf_cast(call->pool, accumulator, axis_count(call, pool, k, include_pad));
+        count = count ? opf_binary(call->pool, OPF_OP_MUL, count, factor) : factor;
+    }
+    return opf_binary(call->pool, OPF_OP_DIV, opf_call_load_same(call, sum), count);
+}
+
 static opf_status build_average_pool(opf_call *call) {
     pool_window pool;
     if (!check_float(call) || !read_pool(call, &pool)) return OPF_ERROR_INPUT;
-    bool include_pad = opf_node_int(call->node, "count_include_pad", 0) != 0;
-    opf_dtype dtype = opf_call_dtype(call, 0), accumulator = opf_call_accumulator(dtype);
-    const opf_expr *element = opf_call_convert(call, accumulator, opf_call_load(call, 0, pool.indices));
-    element = opf_call_choose(call, pool.inside, element, opf_real(call->pool, accumulator, 0));
-    int sum = pool_reduction(call, &pool, "sum", OPF_COMBINE_SUM, accumulator, accumulator, element, NULL);
-    const opf_expr *count = NULL;
-    for (int k = 0; k < pool.window.n_axes; k++) {
-        const opf_expr *factor = opf_cast(call->pool, accumulator, axis_count(call, &pool, k, include_pad));
-        count = count ? opf_binary(call->pool, OPF_OP_MUL, count, factor) : factor;
-    }
-    const opf_expr *mean = opf_binary(call->pool, OPF_OP_DIV, opf_call_load_same(call, sum), count);
+    opf_dtype dtype = opf_call_dtype(call, 0);
+    const opf_expr *mean = averaged(call, &pool, opf_call_convert(call, opf_call_accumulator(dtype), opf_call_load(call, 0, pool.indices)));
     opf_call_result(call, 0, pool_map(call, &pool, "mean", opf_call_convert(call, dtype, mean)));
+    return OPF_OK;
+}
+
+/* com.microsoft QLinearAveragePool: x, x_scale, x_zero_point, y_scale, y_zero_point */
+static opf_status build_qlinear_average_pool(opf_call *call) {
+    pool_window pool;
+    if (opf_node_int(call->node, "channels_last", 0) != 0) return opf_call_error(call, "unsupported", "channels_last is not supported");
+    if (!opf_call_check_quantised(call, 0) || !read_pool(call, &pool)) return OPF_ERROR_INPUT;
+    const opf_expr *mean = averaged(call, &pool, opf_call_dequantised(call, opf_call_load(call, 0, pool.indices), 1, 2));
+    const opf_expr *value = opf_call_requantised(call, mean, 3, 4, opf_call_dtype(call, 0));
+    if (call->failed) return OPF_ERROR_INPUT;
+    opf_call_result(call, 0, pool_map(call, &pool, "mean", value));
     return OPF_OK;
 }
 
@@ -174,6 +192,7 @@ static opf_status build_lp_pool(opf_call *call) {
 const opf_op opf_ops_pool[] = {
     {"", "MaxPool", 1, 1, 1, 2, OPF_KIND_OUT_ELEMWISE_FUSABLE, 0, build_max_pool, NULL},
     {"", "AveragePool", 1, 1, 1, 1, OPF_KIND_OUT_ELEMWISE_FUSABLE, 0, build_average_pool, NULL},
+    {"com.microsoft", "QLinearAveragePool", 1, 4, 5, 1, OPF_KIND_OUT_ELEMWISE_FUSABLE, 0, build_qlinear_average_pool, NULL},
     {"", "LpPool", 2, 1, 1, 1, OPF_KIND_OUT_ELEMWISE_FUSABLE, 0, build_lp_pool, NULL},
 };
 const size_t opf_ops_pool_count = OPF_COUNT(opf_ops_pool);

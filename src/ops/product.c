@@ -20,6 +20,21 @@ opf_operand opf_call_operand(const opf_call *call, int tensor, bool is_left) {
     return o;
 }
 
+opf_operand opf_call_operand_as(const opf_call *call, int tensor, bool is_left, const char *trans, const char *trans_batch) {
+    opf_operand o = opf_call_operand(call, tensor, is_left);
+    int rank = opf_call_rank(call, tensor);
+    if (rank < 2) return o;
+    int order[OPF_MAX_RANK];
+    bool moves = opf_node_int(call->node, trans_batch, 0) != 0;
+    for (int k = 0; k < rank; k++) order[k] = !moves || k == rank - 1 ? k : k == rank - 2 ? 0 : k + 1;
+    bool swap = opf_node_int(call->node, trans, 0) != 0;
+    int row = order[swap ? rank - 1 : rank - 2], column = order[swap ? rank - 2 : rank - 1];
+    for (int k = 0; k < o.n_batch; k++) o.batch[k] = order[k];
+    o.kept = is_left ? row : column;
+    o.summed = is_left ? column : row;
+    return o;
+}
+
 static opf_dim broadcast(opf_call *call, opf_dim known, opf_dim dim) {
     if (opf_is_value(known, 1)) return dim;
     if (opf_is_value(dim, 1)) return known;

@@ -54,6 +54,27 @@ const opf_expr *opf_call_quantised(opf_call *call, const opf_expr *ratio, const 
     return opf_cast(pool, to, value);
 }
 
+bool opf_call_check_quantised(opf_call *call, int input) {
+    opf_dtype dtype = opf_call_dtype(call, input);
+    if (dtype == OPF_INT8 || dtype == OPF_UINT8) return true;
+    opf_call_error(call, "type", "input %d of %s is %s, and must be int8 or uint8", input, call->op->name, opf_dtype_name(dtype));
+    return false;
+}
+
+const opf_expr *opf_call_dequantised(opf_call *call, const opf_expr *x, int scale, int zero_point) {
+    opf_pool *pool = call->pool;
+    const opf_expr *value = opf_call_convert(call, OPF_INT32, x);
+    if (opf_call_input(call, zero_point)) value = opf_binary(pool, OPF_OP_SUB, value, opf_call_convert(call, OPF_INT32, opf_call_load_single(call, zero_point, "the zero point")));
+    return opf_binary(pool, OPF_OP_MUL, opf_cast(pool, OPF_FLOAT32, value), opf_call_convert(call, OPF_FLOAT32, opf_call_load_single(call, scale, "the scale")));
+}
+
+const opf_expr *opf_call_requantised(opf_call *call, const opf_expr *value, int scale, int zero_point, opf_dtype otherwise) {
+    const opf_expr *ratio = opf_binary(call->pool, OPF_OP_DIV, value, opf_call_convert(call, OPF_FLOAT32, opf_call_load_single(call, scale, "the result's scale")));
+    bool shifted = opf_call_input(call, zero_point) != NULL;
+    if (shifted && !opf_call_check_quantised(call, zero_point)) return opf_cast(call->pool, otherwise, value);
+    return opf_call_quantised(call, ratio, shifted ? opf_call_load_single(call, zero_point, "the result's zero point") : NULL, shifted ? opf_call_dtype(call, zero_point) : otherwise);
+}
+
 static opf_dtype quantised_type(opf_call *call) {
     int64_t given = opf_node_int(call->node, "output_dtype", 0);
     if (opf_call_input(call, 2)) return opf_call_dtype(call, 2);
@@ -107,20 +128,27 @@ static const opf_expr *extreme(opf_call *call, const char *role, opf_combiner co
     return opf_binary(call->pool, with_zero, opf_call_load(call, stage, NULL), opf_real(call->pool, OPF_FLOAT32, 0));
 }
 
-static opf_status build_dynamic_quantize(opf_call *call) {
+opf_dynamic_quantised opf_call_quantise_dynamically(opf_call *call) {
     opf_pool *pool = call->pool;
-    if (opf_call_dtype(call, 0) != OPF_FLOAT32) return opf_call_error(call, "type", "DynamicQuantizeLinear takes float32");
     const opf_expr *high = extreme(call, "max", OPF_COMBINE_MAX, OPF_OP_MAX), *low = extreme(call, "min", OPF_COMBINE_MIN, OPF_OP_MIN);
     const opf_expr *steps = opf_real(pool, OPF_FLOAT32, 255), *zero = opf_real(pool, OPF_FLOAT32, 0);
-    int scale = opf_call_map(call, "scale", 0, NULL, opf_binary(pool, OPF_OP_DIV, opf_binary(pool, OPF_OP_SUB, high, low), steps));
-    const opf_expr *s = opf_call_load(call, scale, NULL);
+    opf_dynamic_quantised made;
+    made.scale = opf_call_map(call, "scale", 0, NULL, opf_binary(pool, OPF_OP_DIV, opf_binary(pool, OPF_OP_SUB, high, low), steps));
+    const opf_expr *s = opf_call_load(call, made.scale, NULL);
     const opf_expr *offset = opf_binary(pool, OPF_OP_SUB, zero, opf_binary(pool, OPF_OP_DIV, low, s));
-    int zero_point = opf_call_map(call, "zero_point", 0, NULL, opf_call_quantised(call, offset, NULL, OPF_UINT8));
+    made.zero_point = opf_call_map(call, "zero_point", 0, NULL, opf_call_quantised(call, offset, NULL, OPF_UINT8));
     const opf_expr *ratio = opf_binary(pool, OPF_OP_DIV, opf_call_load_same(call, 0), s);
-    const opf_expr *value = opf_call_quantised(call, ratio, opf_call_load(call, zero_point, NULL), OPF_UINT8);
-    opf_call_result(call, 0, opf_call_map(call, NULL, opf_call_rank(call, 0), opf_call_input(call, 0)->dims, value));
-    opf_call_result(call, 1, scale);
-    opf_call_result(call, 2, zero_point);
+    const opf_expr *value = opf_call_quantised(call, ratio, opf_call_load(call, made.zero_point, NULL), OPF_UINT8);
+    made.values = opf_call_map(call, NULL, opf_call_rank(call, 0), opf_call_input(call, 0)->dims, value);
+    return made;
+}
+
+static opf_status build_dynamic_quantize(opf_call *call) {
+    if (opf_call_dtype(call, 0) != OPF_FLOAT32) return opf_call_error(call, "type", "DynamicQuantizeLinear takes float32");
+    opf_dynamic_quantised made = opf_call_quantise_dynamically(call);
+    opf_call_result(call, 0, made.values);
+    opf_call_result(call, 1, made.scale);
+    opf_call_result(call, 2, made.zero_point);
     return OPF_OK;
 }
 
