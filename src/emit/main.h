@@ -32,6 +32,12 @@ void opf_emit_library_kernels(const opf_program *program, opf_text *out);
 void opf_emit_library_call(const opf_program *program, const opf_step *step, const opf_mentions *mentions, opf_text *out);
 void opf_emit_library_mentions(const opf_program *program, const opf_step *step, opf_mentions *mentions);
 
+/* Steps of control flow, printed at the depth of `run`; false for other steps. */
+bool opf_emit_control(const opf_program *program, const opf_step *step, const opf_mentions *mentions, opf_text *out);
+bool opf_emit_control_mentions(const opf_step *step, opf_mentions *mentions);
+/* `frame->symbols[k] = NAME = value;`: a size that a run finds. */
+void opf_emit_symbol_set(const opf_program *program, const opf_symbol *symbol, const char *value, const opf_mentions *mentions, opf_text *out);
+
 /* True where slot `slot` holds anything. */
 static inline bool opf_slot_used(const opf_program *program, size_t slot) { return program->slots.data[slot].sizes.count > 0; }
 /* True where some step needs scratch for its parts. */

@@ -1,4 +1,5 @@
 /* Steps that call library kernels: operands described in place, sizes taken over. */
+#include <stdio.h>
 #include <string.h>
 
 #include "emit/main.h"
@@ -112,18 +113,12 @@ static void print_parameters(const opf_library_call *library, opf_text *out) {
     if (library->floats.count) opf_text_add(out, "};\n");
 }
 
-static size_t position_of(const opf_program *program, const opf_symbol *symbol) {
-    size_t at = 0;
-    while (program->sources[at].symbol != symbol) at++;
-    return at;
-}
-
 static void take_counts(const opf_program *program, const opf_library_call *library, const opf_mentions *mentions, opf_text *out) {
     for (int k = 0; k < library->n_counts; k++) {
-        size_t at = position_of(program, library->counts[k]);
-        opf_text_printf(out, "        frame->symbols[%zu] = ", at);
-        if (mentions->used[at]) opf_emit_symbol(library->counts[k], out);
-        opf_text_printf(out, "%scounts[%d];\n", mentions->used[at] ? " = " : "", k);
+        char value[32];
+        snprintf(value, sizeof value, "counts[%d]", k);
+        opf_text_add(out, "        ");
+        opf_emit_symbol_set(program, library->counts[k], value, mentions, out);
     }
 }
 

@@ -1,4 +1,6 @@
 /* The functions of a program's main file that do the work: prepare and run. Each step is a block of its own. */
+#include <string.h>
+
 #include "emit/main.h"
 
 /* ---- buffers ---- */
@@ -95,7 +97,7 @@ static void emit_copy(const opf_program *program, const opf_step *step, opf_text
     opf_text_add(out, ", ");
     opf_emit_buffer(program, step->buffers[1], out);
     opf_text_add(out, ", (size_t)");
-    opf_emit_size(program->buffers.data[step->buffers[0]].bytes, out);
+    opf_emit_size(step->bytes, out);
     opf_text_add(out, ");\n");
 }
 
@@ -133,7 +135,9 @@ static void mention_step(opf_mentions *mentions, const opf_step *step, const opf
         opf_mentions_add(mentions, step->work);
         for (int k = 0; k < kernel->n_symbols; k++) opf_mentions_add(mentions, opf_sym(program->module->pool, kernel->symbols[k]));
     } else if (step->kind == OPF_RUN_COPY) {
-        opf_mentions_add(mentions, program->buffers.data[step->buffers[0]].bytes);
+        opf_mentions_add(mentions, step->bytes);
+    } else if (opf_emit_control_mentions(step, mentions)) {
+        return;
     } else if (step->kind == OPF_RUN_LIBRARY) {
         opf_emit_library_mentions(program, step, mentions);
     } else if (step->kind == OPF_RUN_CHECK) {
@@ -149,7 +153,8 @@ static void emit_check(const opf_program *program, const opf_step *step, opf_tex
     opf_emit_guard(program, step->check, out);
 }
 
-static void emit_step(const opf_program *program, const opf_step *step, int index, const opf_mentions *mentions, opf_text *out) {
+static void emit_block(const opf_program *program, const opf_step *step, int index, const opf_mentions *mentions, opf_text *out) {
+    if (opf_emit_control(program, step, mentions, out)) return;
     emit_banner(program, step, out);
     opf_text_add(out, "    {\n");
     if (index >= 0) opf_text_printf(out, "        opf_step_begins(frame->hook, %d);\n", index);
@@ -162,11 +167,35 @@ static void emit_step(const opf_program *program, const opf_step *step, int inde
     opf_text_add(out, "    }\n");
 }
 
+/* The step's lines, moved in by its depth within branches and loops. */
+static void emit_step(const opf_program *program, const opf_step *step, int index, int depth, const opf_mentions *mentions, opf_text *out) {
+    opf_text block = {0};
+    emit_block(program, step, index, mentions, &block);
+    for (const char *line = opf_text_string(&block); *line;) {
+        size_t length = strcspn(line, "\n");
+        for (int k = 0; k < depth; k++) opf_text_add(out, "    ");
+        opf_text_add_n(out, line, length + (line[length] == '\n'));
+        line += length + (line[length] == '\n');
+    }
+    opf_text_free(&block);
+}
+
+static void emit_steps(const opf_program *program, const opf_mentions *mentions, opf_text *out) {
+    int depth = 0;
+    for (size_t i = 0; i < program->steps.count; i++) {
+        const opf_step *step = &program->steps.data[i];
+        bool closes = step->kind == OPF_RUN_ELSE || step->kind == OPF_RUN_END, opens = step->kind == OPF_RUN_IF || step->kind == OPF_RUN_ELSE || step->kind == OPF_RUN_LOOP;
+        depth -= closes;
+        emit_step(program, step, (int)i, depth, mentions, out);
+        depth += opens;
+    }
+}
+
 /* Packing needs no scratch and no symbols: constants have constant sizes. */
 static void emit_prepare(const opf_program *program, opf_text *out) {
     opf_text_add(out, "static void prepare(const opf_frame *frame) {\n");
     if (!program->prepare.count) opf_text_add(out, "    (void)frame;\n");
-    for (size_t i = 0; i < program->prepare.count; i++) emit_step(program, &program->prepare.data[i], -1, NULL, out);
+    for (size_t i = 0; i < program->prepare.count; i++) emit_block(program, &program->prepare.data[i], -1, NULL, out);
     opf_text_add(out, "}\n\n");
 }
 
@@ -187,7 +216,7 @@ static void emit_run(const opf_program *program, opf_text *out) {
     if (offsets) opf_text_printf(out, "    int64_t at[%zu];\n    slots(frame->symbols, at);\n", program->slots.count + 1);
     if (opf_program_has_scratch(program))
         opf_text_printf(out, "    char *const scratch = base + at[%zu];\n    const size_t stride = (size_t)scratch_bytes(frame->symbols);\n", program->slots.count);
-    for (size_t i = 0; i < program->steps.count; i++) emit_step(program, &program->steps.data[i], (int)i, &mentions, out);
+    emit_steps(program, &mentions, out);
     opf_text_add(out, "    return 0;\n}\n\n");
 }
 

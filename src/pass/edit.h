@@ -4,6 +4,7 @@
 
 #include "pass/pass.h"
 
+opf_status opf_pass_branches(opf_graph *graph);
 opf_status opf_pass_dead(opf_graph *graph);
 opf_status opf_pass_fold_constants(opf_graph *graph);
 opf_status opf_pass_identity(opf_graph *graph);

@@ -2,6 +2,7 @@
 #include "pass/edit.h"
 
 static const opf_pass passes[] = {
+    {"branches", "puts branches that always run in the place of their If", OPF_PASS_ALL, opf_pass_branches},
     {"dead", "takes out nodes whose results nobody uses", OPF_PASS_ALL, opf_pass_dead},
     {"identity", "takes out nodes that hand on their input unchanged", OPF_PASS_BEST, opf_pass_identity},
     {"fold-constants", "computes nodes whose inputs are constants", OPF_PASS_BEST, opf_pass_fold_constants},

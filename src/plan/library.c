@@ -21,15 +21,27 @@ static bool is_known(const opf_planner *planner, const opf_guard *guard) {
     return !search.missing;
 }
 
-void opf_planner_found(opf_planner *planner, const opf_symbol *symbol) {
+/* Does the guard's branch run here? */
+static bool is_entered(const opf_planner *planner, const opf_guard *guard) { return !guard->inside || opf_map_has(&planner->found, guard->inside); }
+
+static void add_checks(opf_planner *planner) {
     opf_program *program = planner->program;
-    opf_map_set(&planner->found, symbol, planner);
     for (size_t i = 0; i < program->checks.count; i++) {
         const opf_condition *check = &program->checks.data[i];
-        if (!check->counted || opf_map_has(&planner->found, check->guard) || !is_known(planner, check->guard)) continue;
+        if (!check->counted || opf_map_has(&planner->found, check->guard) || !is_entered(planner, check->guard) || !is_known(planner, check->guard)) continue;
         opf_map_set(&planner->found, check->guard, planner); /* once is enough */
         OPF_PUSH(planner->arena, &program->steps, (opf_step){.kind = OPF_RUN_CHECK, .kernel = -1, .check = i});
     }
+}
+
+void opf_planner_enter(opf_planner *planner, const opf_graph *branch) {
+    opf_map_set(&planner->found, branch, planner);
+    add_checks(planner);
+}
+
+void opf_planner_found(opf_planner *planner, const opf_symbol *symbol) {
+    opf_map_set(&planner->found, symbol, planner);
+    add_checks(planner);
 }
 
 /* ---- calls ---- */

@@ -19,7 +19,7 @@ static void add_checks(opf_program *program, opf_arena *arena) {
     }
     for (size_t i = 0; i < program->module->guards.count; i++) {
         const opf_guard *guard = &program->module->guards.data[i];
-        bool counted = opf_dim_is_counted(program->module, guard->left) || opf_dim_is_counted(program->module, guard->right);
+        bool counted = guard->inside || opf_dim_is_counted(program->module, guard->left) || opf_dim_is_counted(program->module, guard->right);
         OPF_PUSH(arena, &program->checks, (opf_condition){-1, -1, NULL, guard, counted});
     }
 }
@@ -87,23 +87,27 @@ static opf_status add_kernel(opf_planner *planner, const opf_nest *nest) {
     return OPF_OK;
 }
 
-static opf_status add_steps(opf_planner *planner, const opf_nest *const *nests) {
-    const opf_fusion *fusion = planner->program->fusion;
+static opf_status add_steps(opf_planner *planner, const opf_fusion *fusion, const opf_nest *const *nests) {
     for (size_t i = 0; i < fusion->groups.count; i++) {
         const opf_group *group = fusion->groups.data[i];
         opf_status status = OPF_OK;
         if (group->step == OPF_STEP_LIBRARY) status = opf_planner_library(planner, group);
+        else if (group->step == OPF_STEP_CONTROL) status = opf_planner_control(planner, group);
         else if (group->step == OPF_STEP_KERNEL) status = add_kernel(planner, nests[i]);
         if (status != OPF_OK) return status;
     }
-    opf_planner_finish_outputs(planner);
     return planner->failed ? OPF_ERROR_INTERNAL : OPF_OK;
+}
+
+opf_status opf_planner_groups(opf_planner *planner, const opf_fusion *fusion) {
+    const opf_nest *const *nests = NULL;
+    opf_status status = opf_plan_nests(&nests, fusion, planner->options->machine);
+    return status == OPF_OK ? add_steps(planner, fusion, nests) : status;
 }
 
 /* ---- whole ---- */
 
-static void note_views(opf_planner *planner) {
-    const opf_fusion *fusion = planner->program->fusion;
+void opf_planner_views(opf_planner *planner, const opf_fusion *fusion) {
     for (size_t i = 0; i < fusion->groups.count; i++) {
         const opf_group *group = fusion->groups.data[i];
         if (group->step != OPF_STEP_VIEW) continue;
@@ -119,7 +123,7 @@ static void add_taps(opf_planner *planner) {
     for (size_t i = 0; i < program->outputs.count; i++) opf_map_set(&shown, program->outputs.data[i], planner);
     for (size_t i = 0; i < program->fusion->groups.count; i++) {
         const opf_group *group = program->fusion->groups.data[i];
-        bool computes = group->step == OPF_STEP_KERNEL || group->step == OPF_STEP_LIBRARY;
+        bool computes = group->step == OPF_STEP_KERNEL || group->step == OPF_STEP_LIBRARY || group->step == OPF_STEP_CONTROL;
         for (size_t k = 0; computes && k < group->results.count; k++) {
             const opf_value *value = group->results.data[k].value;
             if (opf_map_has(&shown, value)) continue;
@@ -155,14 +159,16 @@ opf_status opf_plan(opf_program **out, const opf_fusion *fusion, const opf_nest 
     opf_arena *arena = module->arena;
     opf_planner planner = {.program = program, .options = options, .arena = arena, .pool = module->pool,
                            .sources = opf_map_new(arena), .bound = opf_map_new(arena), .buffers = opf_map_new(arena),
-                           .weights = opf_map_new(arena), .kernels = opf_map_new(arena), .names = opf_map_new(arena), .found = opf_map_new(arena)};
+                           .weights = opf_map_new(arena), .kernels = opf_map_new(arena), .names = opf_map_new(arena), .found = opf_map_new(arena), .placed = opf_map_new(arena)};
     opf_status status = check_types(program);
     if (status != OPF_OK) return status;
     if (options->tap_all) add_taps(&planner);
     add_checks(program, arena);
-    note_views(&planner);
+    opf_planner_views(&planner, fusion);
     opf_planner_bind_outputs(&planner);
-    status = add_steps(&planner, nests);
+    status = add_steps(&planner, fusion, nests);
+    if (status == OPF_OK) opf_planner_finish_outputs(&planner);
+    if (status == OPF_OK && planner.failed) status = OPF_ERROR_INTERNAL;
     if (status != OPF_OK) return status;
     opf_planner_place(&planner);
     *out = program;

@@ -15,6 +15,7 @@ typedef struct opf_planner {
     opf_map weights;  /* tensor → index + 1 as pointer */
     opf_map kernels;  /* interned body → index + 1 as pointer */
     opf_map names;    /* interned kernel name → taken */
+    opf_map placed;   /* value → index + 1 of the buffer that it is computed in, where that is not its own */
     opf_map found;    /* symbols that the steps so far find, guards that they check → taken */
     bool failed;
 } opf_planner;
@@ -33,8 +34,22 @@ int opf_planner_packed(opf_planner *planner, int64_t bytes);
 void opf_planner_finish_outputs(opf_planner *planner);
 int opf_planner_add_buffer(opf_planner *planner, opf_buffer buffer);
 
+void opf_planner_know(opf_planner *planner, const opf_value *value, int buffer); /* the value's buffer is this one */
+void opf_planner_copy(opf_planner *planner, int to, int from, const opf_value *value); /* as much as the value has */
+opf_dim opf_planner_bytes(opf_planner *planner, const opf_value *value); /* as large as it is; opf_dim_most: its room */
+const opf_value *opf_planner_root(const opf_planner *planner, const opf_value *value); /* what a view shows */
+
+/* plan.c */
+void opf_planner_views(opf_planner *planner, const opf_fusion *fusion); /* notes the views of a graph */
+opf_status opf_planner_groups(opf_planner *planner, const opf_fusion *fusion); /* steps of a sub-graph's groups */
+
+/* control.c */
+opf_status opf_planner_control(opf_planner *planner, const opf_group *group);
+
 /* library.c */
 opf_status opf_planner_library(opf_planner *planner, const opf_group *group);
+/* The branch begins: adds the checks of its guards that can be made now. */
+void opf_planner_enter(opf_planner *planner, const opf_graph *branch);
 /* The steps so far find this symbol: adds the checks that can be made now. */
 void opf_planner_found(opf_planner *planner, const opf_symbol *symbol);
 

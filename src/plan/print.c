@@ -35,6 +35,9 @@ static void print_buffers(const opf_program *program, const opf_step *step, opf_
 }
 
 static void print_steps(const opf_program *program, const opf_step *steps, size_t n, opf_text *out) {
+    static const char *const names[] = {
+        [OPF_RUN_COPY] = "copy", [OPF_RUN_FILL] = "fill", [OPF_RUN_IF] = "if", [OPF_RUN_ELSE] = "else", [OPF_RUN_LOOP] = "loop",
+        [OPF_RUN_GOES_ON] = "goes on", [OPF_RUN_END] = "end", [OPF_RUN_SET] = "set", [OPF_RUN_SLICE] = "slice", [OPF_RUN_STACK] = "stack"};
     for (size_t i = 0; i < n; i++) {
         const opf_step *step = &steps[i];
         opf_text_printf(out, "  %zu ", i);
@@ -46,7 +49,7 @@ static void print_steps(const opf_program *program, const opf_step *steps, size_
         } else if (step->kind == OPF_RUN_CHECK) {
             opf_text_printf(out, "check %zu", step->check);
         } else {
-            opf_text_add(out, step->kind == OPF_RUN_COPY ? "copy" : "fill");
+            opf_text_add(out, names[step->kind]);
         }
         print_buffers(program, step, out);
     }

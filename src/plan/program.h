@@ -6,6 +6,7 @@
 #define OPF_PLAN_PROGRAM_H
 
 #include "loop/nest.h"
+#include "ops/control.h"
 
 enum { OPF_WORKSPACE_ALIGN = 64 }; /* every value of the workspace and every packed constant starts at a multiple */
 
@@ -51,23 +52,36 @@ typedef struct opf_step {
     enum {
         OPF_RUN_KERNEL, OPF_RUN_COPY, OPF_RUN_FILL,
         OPF_RUN_LIBRARY,       /* a kernel of the prelude; sets the symbols that it counts */
-        OPF_RUN_CHECK          /* the run ends here where program->checks[check] does not hold */
+        OPF_RUN_CHECK,         /* the run ends here where program->checks[check] does not hold */
+        OPF_RUN_IF, OPF_RUN_ELSE, /* what follows runs where the condition (does not) hold; up to OPF_RUN_END */
+        OPF_RUN_LOOP,          /* what follows, up to OPF_RUN_END, is repeated */
+        OPF_RUN_GOES_ON,       /* takes over the condition for the next iteration */
+        OPF_RUN_END,
+        OPF_RUN_SET,           /* sizes of control->sizes take their values number `which`, all at once */
+        OPF_RUN_SLICE,         /* to = this iteration's slice of from */
+        OPF_RUN_STACK          /* this iteration's slice of to = from */
     } kind;
     int kernel;                /* index into program->kernels */
     const opf_nest *nest;      /* of this step's own group; NULL for all but kernels */
     const struct opf_library_call *library; /* library: with the node's name in `node` */
     const opf_node *node;
+    const struct opf_control *control; /* marks, sizes, slices */
+    opf_control_slices slices; /* slice, stack */
+    int which;                 /* set */
+    int loop;                  /* all within a loop that speak of it: the step that opens it */
     size_t check;
     int n_buffers;
     const int *buffers;        /* kernel: in argument order; copy: to, from; fill: to; library: operands, constants, results
-                                  (-1 for those left out), scratch where it wants some */
+                                  (-1 for those left out), scratch where it wants some; if, goes-on: condition; loop: trip
+                                  count, condition, iteration, results (-1 for those left out); slice, stack: to, from */
+    opf_dim bytes;             /* copies: how much of the buffers is in use */
     opf_dim units;             /* kernels: independent pieces of work */
     opf_dim work;              /* kernels: about the float additions and bytes moved, decides how many parts are worth it */
-    const opf_value *value;    /* copy and fill: what is written; fill takes its content */
+    const opf_value *value;    /* copy and fill: what is written; fill takes its content; slice, stack: the slice */
 } opf_step;
 
-/* What must hold of the inputs' dims. input >= 0: dim `axis` of graph input `input` equals `want`. Else `guard`, of sizes that
- * steps find where `counted`: a step checks it. */
+/* What must hold of the inputs' dims. input >= 0: dim `axis` of graph input `input` equals `want`. Else `guard`; where it is
+ * of sizes that steps find, or of a branch, a step checks it (`counted`). */
 typedef struct opf_condition {
     int input, axis;
     opf_dim want;

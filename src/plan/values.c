@@ -4,16 +4,18 @@
 #include "ops/counts.h"
 #include "plan/planner.h"
 
-static const opf_value *root_of(const opf_planner *planner, const opf_value *value) {
+const opf_value *opf_planner_root(const opf_planner *planner, const opf_value *value) {
     const opf_value *source;
     while ((source = opf_map_get(&planner->sources, value))) value = source;
     return value;
 }
 
-static opf_dim value_bytes(opf_planner *planner, const opf_value *value) {
+opf_dim opf_planner_bytes(opf_planner *planner, const opf_value *value) {
     opf_dim bits = opf_mul(planner->pool, opf_value_elements(value), opf_int(planner->pool, opf_dtype_bits(value->dtype)));
-    return opf_dim_most(planner->program->module, opf_ceildiv(planner->pool, bits, opf_int(planner->pool, 8)));
+    return opf_ceildiv(planner->pool, bits, opf_int(planner->pool, 8));
 }
+
+static opf_dim value_bytes(opf_planner *planner, const opf_value *value) { return opf_dim_most(planner->program->module, opf_planner_bytes(planner, value)); }
 
 int opf_planner_add_buffer(opf_planner *planner, opf_buffer buffer) {
     buffer.first_step = buffer.last_step = -1;
@@ -25,6 +27,16 @@ static int remember(opf_planner *planner, const opf_value *value, opf_buffer_kin
     int buffer = opf_planner_add_buffer(planner, (opf_buffer){.kind = kind, .index = index, .value = value, .bytes = value_bytes(planner, value)});
     opf_map_set(&planner->buffers, value, (void *)((size_t)buffer + 1));
     return buffer;
+}
+
+void opf_planner_know(opf_planner *planner, const opf_value *value, int buffer) { opf_map_set(&planner->buffers, value, (void *)((size_t)buffer + 1)); }
+
+void opf_planner_copy(opf_planner *planner, int to, int from, const opf_value *value) {
+    int *buffers = OPF_ARRAY(planner->arena, int, 2);
+    buffers[0] = to;
+    buffers[1] = from;
+    OPF_PUSH(planner->arena, &planner->program->steps,
+             (opf_step){.kind = OPF_RUN_COPY, .kernel = -1, .value = value, .n_buffers = 2, .buffers = buffers, .bytes = opf_planner_bytes(planner, value)});
 }
 
 static void add_step(opf_planner *planner, int kind, const opf_value *value, int n, const int *buffers) {
@@ -84,7 +96,7 @@ static int bound_output(const opf_planner *planner, const opf_value *value) {
 void opf_planner_bind_outputs(opf_planner *planner) {
     opf_program *program = planner->program;
     for (size_t i = 0; i < program->outputs.count; i++) {
-        const opf_value *root = root_of(planner, program->outputs.data[i]);
+        const opf_value *root = opf_planner_root(planner, program->outputs.data[i]);
         if (root->constant || root->input_index >= 0 || opf_map_has(&planner->bound, root)) continue;
         opf_map_set(&planner->bound, root, &program->outputs.data[i]);
     }
@@ -100,7 +112,7 @@ void opf_planner_finish_outputs(opf_planner *planner) {
         if (storage->kind == OPF_BUFFER_OUTPUT && storage->index == (int)i) continue;
         int to = opf_planner_add_buffer(planner, (opf_buffer){.kind = OPF_BUFFER_OUTPUT, .index = (int)i, .value = value,
                                                               .bytes = value_bytes(planner, value)});
-        add_step(planner, OPF_RUN_COPY, value, 2, (int[]){to, from});
+        opf_planner_copy(planner, to, from, value);
     }
 }
 
@@ -122,8 +134,8 @@ int opf_planner_operand(opf_planner *planner, const opf_value *value, bool read_
         return known ? (int)known - 1 : remember(planner, value, OPF_BUFFER_WEIGHT, weight);
     }
     if (known) return (int)known - 1;
-    if (value->input_index >= 0) return remember(planner, value, OPF_BUFFER_INPUT, value->input_index);
-    const opf_value *root = root_of(planner, value);
+    if (value->input_index >= 0 && !value->graph->parent) return remember(planner, value, OPF_BUFFER_INPUT, value->input_index);
+    const opf_value *root = opf_planner_root(planner, value);
     if (root != value) {
         int storage = opf_planner_operand(planner, root, read_by_steps);
         return storage < 0 ? -1 : remember(planner, value, OPF_BUFFER_ALIAS, storage);
@@ -136,6 +148,11 @@ int opf_planner_operand(opf_planner *planner, const opf_value *value, bool read_
 
 int opf_planner_result(opf_planner *planner, const opf_value *value) {
     int output = bound_output(planner, value);
+    size_t placed = (size_t)opf_map_get(&planner->placed, value);
+    if (placed) { /* never a chain of aliases */
+        const opf_buffer *into = &planner->program->buffers.data[placed - 1];
+        return remember(planner, value, OPF_BUFFER_ALIAS, into->kind == OPF_BUFFER_ALIAS ? into->index : (int)placed - 1);
+    }
     return remember(planner, value, output < 0 ? OPF_BUFFER_WORKSPACE : OPF_BUFFER_OUTPUT, output);
 }
 

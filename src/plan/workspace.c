@@ -25,6 +25,21 @@ static void measure_lives(opf_program *program) {
     }
 }
 
+/* A value that is there before a loop and read in it is needed until the loop ends. Inner loops end first. */
+static void stretch_lives(opf_program *program) {
+    for (size_t end = 0; end < program->steps.count; end++) {
+        const opf_step *step = &program->steps.data[end];
+        if (step->kind != OPF_RUN_END || step->control->kind == OPF_CONTROL_IF) continue;
+        int begin = step->loop;
+        for (size_t i = 0; i < program->buffers.count; i++) {
+            opf_buffer *buffer = &program->buffers.data[i];
+            if (buffer->first_step < 0) continue;
+            if (buffer->first_step <= begin && buffer->last_step > begin && buffer->last_step < (int)end) buffer->last_step = (int)end;
+            if (buffer->first_step > begin && buffer->first_step < (int)end && buffer->last_step > (int)end) buffer->first_step = begin;
+        }
+    }
+}
+
 static bool meet(const opf_buffer *a, const opf_buffer *b) { return a->first_step <= b->last_step && b->first_step <= a->last_step; }
 
 static int64_t padded(int64_t bytes) {
@@ -123,6 +138,7 @@ static void place_other_sizes(opf_planner *planner, sized *items, size_t n) {
 void opf_planner_place(opf_planner *planner) {
     opf_program *program = planner->program;
     measure_lives(program);
+    stretch_lives(program);
     OPF_PUSH(planner->arena, &program->slots, (opf_slot){0});
     sized *constant = OPF_ARRAY(planner->arena, sized, program->buffers.count + 1);
     sized *other = OPF_ARRAY(planner->arena, sized, program->buffers.count + 1);

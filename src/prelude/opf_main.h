@@ -24,6 +24,15 @@ static inline int64_t opf_larger(int64_t a, int64_t b) { return a > b ? a : b; }
 static inline int opf_fits(int64_t bytes) { return bytes >= 0 && bytes < OPF_SIZE_LIMIT; }
 static inline int64_t opf_pad64(int64_t bytes) { return opf_plus(bytes, 63) & ~(int64_t)63; }
 
+/* Between a whole of [outer, extent, inner bytes] and its slice [outer, inner bytes] at position `at`. */
+static inline void opf_slices(void *slice, void *whole, int into_whole, int64_t outer, int64_t extent, int64_t inner, int64_t at) {
+    for (int64_t o = 0; o < outer; o++) {
+        char *there = (char *)whole + (o * extent + at) * inner, *here = (char *)slice + o * inner;
+        if (into_whole) memcpy(there, here, (size_t)inner);
+        else memcpy(here, there, (size_t)inner);
+    }
+}
+
 static inline int opf_threads_of(const opf_hook *hook) { return hook && hook->parallel && hook->threads > 1 ? hook->threads : 1; }
 
 /* How many parts are worth it: waking a thread costs about as much as OPF_WORK_OF_PART additions. */
