@@ -34,6 +34,7 @@
     X(spectral)                                                                                                        \
     X(attention_contrib)                                                                                               \
     X(qlinear_contrib)                                                                                                 \
+    X(ml)                                                                                                              \
     X(einsum)                                                                                                          \
     X(select)                                                                                                          \
     X(scatter)                                                                                                          \

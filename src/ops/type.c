@@ -6,6 +6,7 @@
 #include "ops/facts.h"
 #include "ops/library.h"
 #include "ops/symbols.h"
+#include "ops/tables.h"
 
 enum { MOST_ROUNDS = 64 }; /* each one makes at least two different sizes one */
 
@@ -82,7 +83,9 @@ static opf_status type_node(opf_node *node, bool quiet) {
     opf_status status = opf_call_run(call);
     if (status == OPF_OK) type_outputs(call);
     else if (!call->op && !quiet) report_inside(node);
-    return call->deferred ? OPF_OK : status;
+    if (call->deferred) return OPF_OK;
+    node->graph->module->problems += status != OPF_OK;
+    return status;
 }
 
 opf_status opf_node_type(opf_node *node) {
@@ -104,14 +107,37 @@ opf_status opf_graph_retype(opf_graph *graph, bool quiet) {
 static opf_status type_round(opf_graph *graph, bool quiet) {
     graph->module->guards.count = 0;
     graph->module->by_value.count = 0;
+    graph->module->problems = 0;
     opf_facts_guard(graph->module);
     return opf_graph_retype(graph, quiet);
 }
 
+/* Where branches were chosen by nominal sizes and problems follow, the other branches are tried, one after the other. */
+static opf_status reconsider(opf_module *module, opf_status status) {
+    bool changed = true;
+    for (int round = 0; status != OPF_OK && changed && round < MOST_ROUNDS; round++) {
+        changed = false;
+        for (size_t k = 0; k < module->choices.count && status != OPF_OK; k++) {
+            int before = module->problems;
+            module->choices.data[k].truth = !module->choices.data[k].truth;
+            opf_status other = type_round(module->graph, true);
+            if (module->problems < before) {
+                changed = true;
+                status = other;
+                continue;
+            }
+            module->choices.data[k].truth = !module->choices.data[k].truth;
+            type_round(module->graph, true);
+        }
+    }
+    return status;
+}
+
 opf_status opf_graph_type(opf_module *module, const opf_pin *pins, size_t n_pins) {
     opf_bindings bindings;
+    opf_tables_attach(module->graph);
     opf_status inputs = opf_symbols_inputs(&bindings, module, pins, n_pins);
-    opf_status status = type_round(module->graph, true);
+    opf_status status = reconsider(module, type_round(module->graph, true));
     for (int round = 0; round < MOST_ROUNDS && opf_symbols_unify(&bindings); round++) {
         opf_symbols_apply(&bindings);
         status = type_round(module->graph, true);

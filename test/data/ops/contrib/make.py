@@ -443,6 +443,18 @@ def ml_linear_classifier_binary(name):
 
 
 @case
+def ml_linear_classifier_raw(name):
+    r = Random(90)
+    save(name, "LinearClassifier", ML, [r.f(5, 4)], [(I64, 1), (F, 2)], coefficients=r.f(4).tolist(), intercepts=r.f(1).tolist(), classlabels_ints=[4, 1])
+
+
+@case
+def ml_linear_classifier_softmax_zero(name):
+    r = Random(91)
+    save(name, "LinearClassifier", ML, [r.f(5, 4)], [(I64, 1), (F, 2)], coefficients=r.f(12).tolist(), intercepts=r.f(3).tolist(), classlabels_ints=[0, 1, 2], post_transform="SOFTMAX_ZERO")
+
+
+@case
 def ml_label_encoder(name):
     save(name, "LabelEncoder", ML, [Random(81).i(6, 3, 4, dtype=np.int64)], [(F, 2)], keys_int64s=[1, 2, 5], values_floats=[0.5, 2.5, -1.0], default_float=9.0)
 
