@@ -135,6 +135,8 @@ opf_status opf_session_run(opf_session *session, const opf_array *inputs, opf_ar
 void opf_string_free(char *string);
 opf_status opf_model_explain(opf_model *model, const char *format, char **out);     /* "text", "json" */
 opf_status opf_model_graph(opf_model *model, const char *format, int after, char **out); /* "dot", "svg"; after 0: as read, 1: groups as clusters */
+/* The model as read, as one ONNX file: functions inlined, constants inside, types found where none were given. */
+opf_status opf_model_save(opf_model *model, const char *path);
 /* Reads and types a model and tells every problem at once, what each symbol is determined by, which sizes must agree.
  * Compiles nothing. `out` is set also where the model has problems (then the status says so). "text", "json". */
 opf_status opf_check(opf_context *context, const char *path, const char *format, char **out);
@@ -150,6 +152,19 @@ typedef struct opf_verify_options {
     const opf_array *expected; /* one per output, or NULL */
 } opf_verify_options;
 opf_status opf_model_verify(opf_model *model, const opf_array *inputs, const opf_verify_options *options, char **report);
+
+/* Runs a conformance suite: each folder below `folder` that holds model.onnx and test_data_set_K (input_I.pb, output_I.pb) is
+ * a case, run under the policies none and best through generated code (many cases a compilation, optimised little) and
+ * compared with the stored outputs; bfloat16 and narrower types may be one step off. Batches run in processes of their own
+ * (fork): call it from a program of one thread. The report has a line a failure and a table by verdict and by class of the
+ * first error. OPF_ERROR_MISMATCH where a case fails, or where one of the exceptions holds. */
+typedef struct opf_suite_options {
+    const char *exceptions;    /* file of cases that are known to fail: NAME REASON, a line each; may be NULL */
+    const char *junit;         /* file to write the results into as JUnit's XML; may be NULL */
+    int jobs;                  /* processes at once; 0: the cores that the process may use */
+    double rtol, atol;         /* < 0: defaults 1e-3 and 1e-5 */
+} opf_suite_options;
+opf_status opf_suite_verify(opf_context *context, const char *folder, const opf_suite_options *options, char **report);
 
 /* Shared object with a plain C entry, constants inside; its header is written beside it (FILE.so → FILE.h). */
 opf_status opf_model_build(opf_model *model, const char *path);

@@ -1,4 +1,4 @@
-/* opfuse graph: a picture of the model, as read or with its kernels as clusters. */
+/* opfuse graph: a picture of the model, as read or with its kernels as clusters; or the model as read as an ONNX file. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,12 +10,16 @@ static bool ends_in(const char *path, const char *ending) {
 }
 
 int cmd_graph(tool *t) {
-    bool svg = t->output && ends_in(t->output, ".svg");
+    bool svg = t->output && ends_in(t->output, ".svg"), onnx = t->output && ends_in(t->output, ".onnx");
     if (t->before && t->after) {
         complain(t, "usage", "--before and --after exclude each other");
         return EXIT_USAGE;
     }
-    if (t->output && !svg && !ends_in(t->output, ".dot")) {
+    if (onnx && !t->before) {
+        complain(t, "usage", "-o %s: an ONNX file is written of the model as read: give --before", t->output);
+        return EXIT_USAGE;
+    }
+    if (t->output && !svg && !onnx && !ends_in(t->output, ".dot")) {
         complain(t, "usage", "-o %s: the name of a picture must end in .svg or .dot", t->output);
         return EXIT_USAGE;
     }
@@ -23,7 +27,8 @@ int cmd_graph(tool *t) {
     char *picture = NULL;
     opf_status status = model_open_bound(t, &o);
     if (status != OPF_OK) return exit_status(status);
-    status = opf_model_graph(o.bound, svg ? "svg" : "dot", !t->before, &picture);
+    if (onnx) status = opf_model_save(o.bound, t->output);
+    else status = opf_model_graph(o.bound, svg ? "svg" : "dot", !t->before, &picture);
     if (picture && t->output) status = opf_file_save(t->context, t->output, picture, strlen(picture));
     else if (picture) print(picture);
     tell(t);

@@ -10,12 +10,12 @@
 
 const verb verbs[] = {
     {"run", "MODEL", "runs a model and prints or writes its outputs", COMPILES | FOR_RUN | FOR_JSON, cmd_run},
-    {"verify", "MODEL", "compares generated code with the evaluator and with expected outputs", COMPILES | FOR_VERIFY, cmd_verify},
+    {"verify", "MODEL|--suite DIR", "compares generated code with the evaluator and with expected outputs", COMPILES | FOR_VERIFY, cmd_verify},
     {"check", "MODEL", "tells every problem of a model at once; compiles nothing", FOR_ALL | FOR_INPUTS | FOR_JSON, cmd_check},
     {"explain", "MODEL", "tells what became one kernel, what did not, and why", COMPILES | FOR_JSON | FOR_EXPLAIN, cmd_explain},
     {"build", "MODEL -o FILE.so", "makes a shared object with a plain C interface, and its header", COMPILES | FOR_BUILD, cmd_build},
     {"bench", "MODEL", "times the model and its unfused build in turns", COMPILES | FOR_BENCH | FOR_JSON, cmd_bench},
-    {"graph", "MODEL -o FILE.svg|.dot", "draws the model as read, or with its kernels", COMPILES | FOR_GRAPH, cmd_graph},
+    {"graph", "MODEL -o FILE.svg|.dot|.onnx", "draws the model as read, or with its kernels; writes it as read", COMPILES | FOR_GRAPH, cmd_graph},
     {"ops", "", "lists the supported operators", FOR_ALL | FOR_JSON, cmd_ops},
     {"doctor", "", "tells what this machine and this setting offer", FOR_ALL | FOR_COMPILING, cmd_doctor},
 };
