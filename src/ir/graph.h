@@ -111,6 +111,7 @@ struct opf_graph {
     const char *name;
     opf_module *module;
     opf_node *parent;     /* the node that holds this sub-graph, NULL for the main graph */
+    bool conditional;     /* a branch of an If that a run may not take */
     const char *path;     /* "" for the main graph, "If_3.then_branch" … for messages and reports */
     OPF_VEC(opf_node *) nodes;
     OPF_VEC(opf_value *) inputs;  /* without those that are initializers too */
@@ -148,9 +149,11 @@ struct opf_module {
     opf_graph *graph;
     int n_values;
     OPF_VEC(opf_guard) guards;
-    const opf_graph *inside; /* while typing: the branch that new guards belong to, NULL for none */
+    const opf_graph *inside; /* while a node is built: the branch that its guards belong to, NULL for none */
     OPF_VEC(opf_value *) by_value; /* graph inputs that the last typing needs the values of; what depends on them stayed untyped */
     OPF_VEC(struct opf_bound) bound; /* graph inputs whose value was put in: no other may be given to the program */
+    OPF_VEC(struct opf_choice) choices; /* branches that sizes must choose */
+    int problems;          /* nodes that the last typing could not type */
     OPF_VEC(struct opf_count) counts; /* sizes that the program finds as it runs */
     struct opf_facts *facts; /* equalities of dims that the guards assure; src/ops/facts.h */
     OPF_VEC(struct opf_removed) removed; /* nodes that a pass took out, for `explain` */
@@ -165,6 +168,9 @@ typedef struct opf_count {
 } opf_count;
 
 typedef struct opf_bound { const opf_value *input; const opf_tensor *value; } opf_bound;
+
+/* An If whose branches have no common type: the truth that its condition must have, assured by a guard. */
+typedef struct opf_choice { const opf_node *node; bool truth; } opf_choice;
 
 typedef struct opf_removed { const char *node, *why, *into; } opf_removed;
 

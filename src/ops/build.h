@@ -70,6 +70,8 @@ opf_dtype opf_call_accumulator(opf_dtype dtype);
 /* Types all nodes of a graph whose inputs are typed, and their sub-graphs, anew. */
 opf_status opf_graph_retype(opf_graph *graph, bool quiet);
 
+/* The nearest branch around the node that a run may not take, NULL for none: guards of the node hold only there. */
+const opf_graph *opf_call_branch(const opf_call *call);
 opf_call *opf_call_new(opf_node *node, bool quiet);
 /* Builds the stages of a fresh call; what opf_op_stages does. Unsupported operators are reported here. */
 opf_status opf_call_run(opf_call *call);

@@ -113,11 +113,25 @@ opf_call *opf_call_new(opf_node *node, bool quiet) {
     return call;
 }
 
+const opf_graph *opf_call_branch(const opf_call *call) {
+    const opf_graph *graph = call->node->graph;
+    while (graph && !graph->conditional) graph = graph->parent ? graph->parent->graph : NULL;
+    return graph;
+}
+
+static opf_status build(opf_call *call) {
+    const opf_graph *before = call->module->inside;
+    call->module->inside = opf_call_branch(call);
+    opf_status status = call->op->build ? call->op->build(call) : opf_scalar_build(call);
+    call->module->inside = before;
+    return status;
+}
+
 opf_status opf_call_run(opf_call *call) {
     if (!call->op) return report_unsupported(call);
     opf_status status = check_arity(call);
     if (status == OPF_OK) status = check_inputs(call);
-    if (status == OPF_OK) status = call->op->build ? call->op->build(call) : opf_scalar_build(call);
+    if (status == OPF_OK) status = build(call);
     if (status == OPF_OK && call->failed) status = OPF_ERROR_INPUT;
     if (status != OPF_OK) {
         if (!call->failed) opf_call_error(call, "internal", "building the stages of %s failed without a reason", call->op->name);

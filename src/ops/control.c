@@ -73,46 +73,60 @@ static bool same_ranks(const opf_control *control) {
     return true;
 }
 
-/* Guards that a comparison of sizes comes out as it does at nominal sizes. -1 where the condition is none. */
-static int decide(opf_call *call, const opf_expr *e, bool negated) {
-    opf_module *module = call->module;
+/* The truth of a comparison of sizes at nominal sizes; -1 where the condition is none. */
+static int nominal_truth(const opf_expr *e) {
     while (e->kind == OPF_EXPR_CAST) e = e->args[0];
-    if (e->kind == OPF_EXPR_UNARY && e->op == OPF_OP_NOT) return decide(call, e->args[0], !negated);
+    if (e->kind == OPF_EXPR_UNARY && e->op == OPF_OP_NOT) return nominal_truth(e->args[0]) < 0 ? -1 : !nominal_truth(e->args[0]);
     if (e->kind != OPF_EXPR_BINARY || e->args[0]->dtype != OPF_INT64) return -1;
-    opf_dim a = e->args[0], b = e->args[1], one = opf_call_int(call, 1);
-    int64_t x = opf_dim_nominal(a), y = opf_dim_nominal(b);
-    const char *why = opf_arena_printf(call->arena, "%s '%s': the branch that is compiled, chosen at the sizes that costs assume", call->node->op, call->node->name);
+    int64_t a = opf_dim_nominal(e->args[0]), b = opf_dim_nominal(e->args[1]);
     switch (e->op) {
-    case OPF_OP_EQ: case OPF_OP_NE:
-        if (x == y) opf_module_guard(module, OPF_GUARD_EQ, a, b, why);
-        else opf_module_guard(module, OPF_GUARD_GE, x > y ? a : b, opf_add(call->pool, x > y ? b : a, one), why);
-        return ((x == y) == (e->op == OPF_OP_EQ)) != negated;
-    case OPF_OP_LT: case OPF_OP_LE: {
-        bool holds = e->op == OPF_OP_LT ? x < y : x <= y;
-        opf_dim low = holds ? a : b, high = holds ? b : a;
-        bool strict = holds == (e->op == OPF_OP_LT);
-        opf_module_guard(module, OPF_GUARD_GE, high, strict ? opf_add(call->pool, low, one) : low, why);
-        return holds != negated;
-    }
+    case OPF_OP_EQ: return a == b;
+    case OPF_OP_NE: return a != b;
+    case OPF_OP_LT: return a < b;
+    case OPF_OP_LE: return a <= b;
     default: return -1;
     }
 }
 
-/* The branches' results have different ranks: one program cannot hold both, so the sizes must decide. */
-static int decide_by_sizes(opf_call *call) {
-    const opf_expr *const *content = opf_value_content(opf_call_input(call, 0));
-    return content && opf_call_input(call, 0)->content_count == 1 ? decide(call, content[0], false) : -1;
+static void guard_at_least(opf_call *call, opf_dim high, opf_dim low, bool strict) {
+    const char *why = opf_arena_printf(call->arena, "%s '%s': the branch that is compiled", call->node->op, call->node->name);
+    opf_module_guard(call->module, OPF_GUARD_GE, high, strict ? opf_add(call->pool, low, opf_call_int(call, 1)) : low, why);
 }
 
-static opf_status type_branches(opf_call *call, const opf_control *control, bool quiet) {
+/* Guards that a comparison for which nominal_truth has an answer comes out as `truth`. */
+static void guard_truth(opf_call *call, const opf_expr *e, bool truth) {
+    for (; e->kind == OPF_EXPR_CAST || e->kind == OPF_EXPR_UNARY; e = e->args[0])
+        if (e->kind == OPF_EXPR_UNARY) truth = !truth;
+    opf_dim a = e->args[0], b = e->args[1];
+    bool equality = e->op == OPF_OP_EQ || e->op == OPF_OP_NE, up = opf_dim_nominal(a) > opf_dim_nominal(b) || opf_is_int(b, NULL);
+    const char *why = opf_arena_printf(call->arena, "%s '%s': the branch that is compiled", call->node->op, call->node->name);
+    if (equality && truth == (e->op == OPF_OP_EQ)) opf_module_guard(call->module, OPF_GUARD_EQ, a, b, why);
+    else if (equality) guard_at_least(call, up ? a : b, up ? b : a, true);
+    else guard_at_least(call, truth ? b : a, truth ? a : b, truth == (e->op == OPF_OP_LT));
+}
+
+/* The branches have no common type: one program cannot hold both, so the sizes must decide. Their truth at nominal sizes
+ * is the first choice; type.c tries the other one where that leads to problems. -1: they have no say. */
+static int decide_by_sizes(opf_call *call) {
     opf_module *module = call->module;
-    const opf_graph *around = module->inside;
+    const opf_expr *const *content = opf_value_content(opf_call_input(call, 0));
+    if (!content || opf_call_input(call, 0)->content_count != 1) return -1;
+    int truth = nominal_truth(content[0]);
+    if (truth < 0) return -1;
+    size_t at = 0;
+    while (at < module->choices.count && module->choices.data[at].node != call->node) at++;
+    if (at == module->choices.count) OPF_PUSH(module->arena, &module->choices, (opf_choice){call->node, truth != 0});
+    truth = module->choices.data[at].truth;
+    guard_truth(call, content[0], truth);
+    return truth;
+}
+
+static opf_status type_branches(const opf_control *control, bool quiet) {
     opf_status status = OPF_OK;
     for (int g = 0; g < 2; g++) {
         if (control->taken >= 0 && control->taken != g) continue;
-        if (control->taken < 0) module->inside = control->graphs[g];
+        control->graphs[g]->conditional = control->taken < 0;
         opf_status one = opf_graph_retype(control->graphs[g], quiet);
-        module->inside = around;
         if (one != OPF_OK) status = one;
     }
     return status;
@@ -157,12 +171,12 @@ static opf_status choose_branches(opf_call *call, opf_control *control) {
     opf_module *module = call->module;
     size_t guards = module->guards.count;
     if (control->taken < 0) {
-        opf_status status = type_branches(call, control, true);
+        opf_status status = type_branches(control, true);
         module->guards.count = guards;
         int truth = status == OPF_OK && same_ranks(control) ? -1 : decide_by_sizes(call);
         if (truth >= 0) control->taken = !truth;
     }
-    return type_branches(call, control, call->quiet);
+    return type_branches(control, call->quiet);
 }
 
 static opf_status build_if(opf_call *call) {

@@ -81,8 +81,14 @@ static opf_status type_node(opf_node *node, bool quiet) {
     opf_call *call = opf_call_new(node, quiet);
     if (call->op && !inputs_typed(node)) return OPF_OK;
     opf_status status = opf_call_run(call);
-    if (status == OPF_OK) type_outputs(call);
-    else if (!call->op && !quiet) report_inside(node);
+    if (status == OPF_OK) {
+        const opf_graph *around = call->module->inside;
+        call->module->inside = opf_call_branch(call);
+        type_outputs(call);
+        call->module->inside = around;
+    } else if (!call->op && !quiet) {
+        report_inside(node);
+    }
     if (call->deferred) return OPF_OK;
     node->graph->module->problems += status != OPF_OK;
     return status;
