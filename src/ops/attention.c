@@ -1,4 +1,4 @@
-/* Attention of ONNX, opsets 23 to 25. */
+/* Attention of ONNX, opsets 23 to 25, and FlexAttention (ai.onnx.preview) without modifying sub-graphs. */
 #include "ops/attend.h"
 #include "ops/families.h"
 
@@ -93,7 +93,27 @@ static opf_status build_attention(opf_call *call) {
     return OPF_OK;
 }
 
+/* ---- FlexAttention: query, key and value by head, nothing masked ---- */
+
+static opf_status build_flex_attention(opf_call *call) {
+    opf_dtype dtype = opf_call_dtype(call, QUERY), compute = opf_call_compute(dtype);
+    for (int k = QUERY; k <= VALUE; k++)
+        if (!opf_call_check_rank(call, k, 4, 4, "query, key and value") || !opf_call_check_same_type(call, QUERY, k)) return OPF_ERROR_INPUT;
+    if (!opf_dtype_is_float(dtype)) return opf_call_error(call, "type", "%s of %s is not supported", call->op->name, opf_dtype_name(dtype));
+    if (opf_node_attr(call->node, "score_mod") || opf_node_attr(call->node, "prob_mod")) {
+        opf_status status = opf_call_error(call, "unsupported", "score_mod and prob_mod are not supported");
+        opf_call_hint(call, "replace the node by the operator's function body when exporting the model");
+        return status;
+    }
+    opf_attention attention = {.q = opf_heads_of(call, QUERY, 0), .k = opf_heads_of(call, KEY, 0), .v = opf_heads_of(call, VALUE, 0), .dtype = dtype, .softmax = compute};
+    attention.scale = opf_attend_scale(call, "scale", attention.q.size, compute);
+    if (call->failed) return OPF_ERROR_INPUT;
+    opf_call_result(call, 0, opf_attend(call, &attention).result);
+    return call->failed ? OPF_ERROR_INPUT : OPF_OK;
+}
+
 const opf_op opf_ops_attention[] = {
+    {"ai.onnx.preview", "FlexAttention", 1, 3, 3, 1, OPF_KIND_OPAQUE, 0, build_flex_attention, NULL},
     {"", "Attention", 23, 3, 7, 4, OPF_KIND_OPAQUE, 0, build_attention, NULL},
 };
 const size_t opf_ops_attention_count = OPF_COUNT(opf_ops_attention);

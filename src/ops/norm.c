@@ -256,12 +256,36 @@ static const opf_expr *per_element(opf_call *call, int input, opf_dtype compute)
     return opf_call_convert(call, compute, opf_call_load(call, input, index));
 }
 
-/* (x - mean) / sqrt(variance + epsilon) * scale + bias, statistics given (inference). */
+/* Statistics of the batch itself, as training takes them; results 1 and 2 are the running ones, moved towards them. */
+static bool batch_statistics(opf_call *call, opf_dtype compute, const opf_expr **mean, const opf_expr **variance) {
+    opf_pool *pool = call->pool;
+    int axes[OPF_MAX_RANK], count = 0, rank = opf_call_rank(call, 0);
+    for (int k = 0; k < rank; k++)
+        if (k != 1) axes[count++] = k;
+    if (!opf_call_check_rank(call, 0, 2, OPF_MAX_RANK, "the input")) return false;
+    opf_reduction others = opf_reduction_over(call, 0, count, axes, false);
+    const opf_expr *x = opf_call_convert(call, compute, opf_reduction_load(call, &others, 0)), *channel = opf_var(pool, 1);
+    int found[] = {mean_of(call, &others, "sum", "mean", compute, x), 0};
+    found[1] = mean_of(call, &others, "squares", "variance", compute, squared_deviation(call, x, found[0]));
+    double momentum = opf_node_float(call->node, "momentum", (float)0.9);
+    for (int k = 0; k < 2; k++) {
+        const opf_expr *kept = opf_binary(pool, OPF_OP_MUL, opf_call_convert(call, compute, opf_call_load_same(call, 3 + k)), opf_real(pool, compute, momentum));
+        const opf_expr *moved = opf_binary(pool, OPF_OP_MUL, opf_call_load_same(call, found[k]), opf_real(pool, compute, 1 - momentum));
+        const opf_expr *running = opf_call_convert(call, opf_call_dtype(call, 3 + k), opf_binary(pool, OPF_OP_ADD, kept, moved));
+        opf_call_result(call, 1 + k, opf_call_map(call, k ? "running_variance" : "running_mean", 1, others.extents, running));
+    }
+    *mean = opf_call_load(call, found[0], &channel);
+    *variance = opf_call_load(call, found[1], &channel);
+    return true;
+}
+
+/* (x - mean) / sqrt(variance + epsilon) * scale + bias, statistics given or, in training mode, taken from the batch. */
 static opf_status build_batch_normalization(opf_call *call) {
     opf_pool *pool = call->pool;
     if (check_float(call) != OPF_OK) return OPF_ERROR_INPUT;
-    if (opf_node_int(call->node, "training_mode", 0) != 0 || opf_call_wants(call, 1)) {
-        opf_call_error(call, "unsupported", "BatchNormalization in training mode is not supported");
+    bool training = opf_node_int(call->node, "training_mode", 0) != 0 && call->node->opset >= 14;
+    if (!training && opf_call_wants(call, 1)) {
+        opf_call_error(call, "unsupported", "the statistics that BatchNormalization gave in training before opset 14 are not supported");
         opf_call_hint(call, "export the model for inference");
         return OPF_ERROR_UNSUPPORTED;
     }
@@ -269,7 +293,7 @@ static opf_status build_batch_normalization(opf_call *call) {
     bool spatial = opf_node_int(call->node, "spatial", 1) != 0;
     const opf_expr *operand[5];
     for (int k = 1; k < 5; k++) operand[k] = spatial ? per_channel(call, k, compute) : per_element(call, k, compute);
-    if (call->failed) return OPF_ERROR_INPUT;
+    if (call->failed || (training && !batch_statistics(call, compute, &operand[3], &operand[4]))) return OPF_ERROR_INPUT;
     const opf_expr *epsilon = opf_real(pool, compute, opf_node_float(call->node, "epsilon", (float)1e-5));
     const opf_expr *deviation = opf_unary(pool, OPF_OP_SQRT, opf_binary(pool, OPF_OP_ADD, operand[4], epsilon));
     const opf_expr *x = opf_call_convert(call, compute, opf_call_load_same(call, 0));
