@@ -49,6 +49,7 @@ static void encode_dimension(opf_text *out, int64_t size, const char *name) {
 }
 
 static void encode_tensor_type(opf_text *out, const opf_type *type) {
+    if (!type->dtype && type->rank < 0) return; /* declared, but as nothing */
     size_t tensor = opf_encode_open(out, opf_schema_Type_tensor_type_tag);
     if (type->dtype) opf_encode_int(out, opf_schema_TensorType_elem_type_tag, type->dtype);
     if (type->rank >= 0) {
