@@ -91,7 +91,7 @@ static void print_workspace(const opf_program *program, opf_text *out) {
     for (size_t i = 0; i < program->buffers.count; i++) {
         const opf_buffer *b = &program->buffers.data[i];
         if (b->kind != OPF_BUFFER_WORKSPACE) continue;
-        opf_text_printf(out, "  slot %d +%lld '%s' ", b->index, (long long)b->offset, b->value->name);
+        opf_text_printf(out, "  slot %d +%lld '%s' ", b->index, (long long)b->offset, b->value ? b->value->name : "scratch");
         print_dim(b->bytes, out);
         opf_text_printf(out, " bytes, steps %d to %d\n", b->first_step, b->last_step);
     }

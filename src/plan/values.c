@@ -118,6 +118,12 @@ void opf_planner_finish_outputs(opf_planner *planner) {
 
 /* ---- operands and results ---- */
 
+/* Aliases never form chains. */
+static int storage_of(const opf_planner *planner, int buffer) {
+    const opf_buffer *b = &planner->program->buffers.data[buffer];
+    return b->kind == OPF_BUFFER_ALIAS ? b->index : buffer;
+}
+
 static int known_value(opf_planner *planner, const opf_value *value, bool read_by_steps) {
     int output = bound_output(planner, value);
     const opf_tensor *tensor = output < 0 ? content_tensor(planner, value) : NULL;
@@ -138,7 +144,7 @@ int opf_planner_operand(opf_planner *planner, const opf_value *value, bool read_
     const opf_value *root = opf_planner_root(planner, value);
     if (root != value) {
         int storage = opf_planner_operand(planner, root, read_by_steps);
-        return storage < 0 ? -1 : remember(planner, value, OPF_BUFFER_ALIAS, storage);
+        return storage < 0 ? -1 : remember(planner, value, OPF_BUFFER_ALIAS, storage_of(planner, storage));
     }
     if (value->content) return known_value(planner, value, read_by_steps);
     opf_diag_add(planner->program->module->diags, OPF_ERROR, "internal", OPF_NO_PLACE, "no step computes value '%s' before it is read", value->name);
@@ -149,10 +155,7 @@ int opf_planner_operand(opf_planner *planner, const opf_value *value, bool read_
 int opf_planner_result(opf_planner *planner, const opf_value *value) {
     int output = bound_output(planner, value);
     size_t placed = (size_t)opf_map_get(&planner->placed, value);
-    if (placed) { /* never a chain of aliases */
-        const opf_buffer *into = &planner->program->buffers.data[placed - 1];
-        return remember(planner, value, OPF_BUFFER_ALIAS, into->kind == OPF_BUFFER_ALIAS ? into->index : (int)placed - 1);
-    }
+    if (placed) return remember(planner, value, OPF_BUFFER_ALIAS, storage_of(planner, (int)placed - 1));
     return remember(planner, value, output < 0 ? OPF_BUFFER_WORKSPACE : OPF_BUFFER_OUTPUT, output);
 }
 
