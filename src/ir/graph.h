@@ -96,6 +96,7 @@ struct opf_node {
     int id;               /* position in graph->nodes, kept by opf_graph_renumber */
     opf_graph *graph;
     int n_inputs, n_outputs;
+    int n_tables;         /* inputs at the end that stand for attributes (src/ops/tables.h); a file does not have them */
     opf_value **inputs;   /* NULL: optional input left out */
     opf_value **outputs;  /* NULL: optional output left out */
     int n_attrs;

@@ -55,7 +55,7 @@ static void write_attribute(opf_writer *writer, const opf_attr *attr) {
 void opf_write_node(opf_writer *writer, uint32_t field, const opf_node *node) {
     opf_text *out = writer->out;
     size_t message = opf_encode_open(out, field);
-    for (int i = 0; i < node->n_inputs; i++) opf_encode_string(out, opf_schema_Node_input_tag, opf_writer_name(writer, node->inputs[i]));
+    for (int i = 0; i < node->n_inputs - node->n_tables; i++) opf_encode_string(out, opf_schema_Node_input_tag, opf_writer_name(writer, node->inputs[i]));
     for (int i = 0; i < node->n_outputs; i++) opf_encode_string(out, opf_schema_Node_output_tag, opf_writer_name(writer, node->outputs[i]));
     opf_encode_string(out, opf_schema_Node_name_tag, node->name);
     opf_encode_string(out, opf_schema_Node_op_type_tag, node->op);

@@ -35,6 +35,7 @@
     X(attention_contrib)                                                                                               \
     X(qlinear_contrib)                                                                                                 \
     X(ml)                                                                                                              \
+    X(ngrams)                                                                                                          \
     X(einsum)                                                                                                          \
     X(select)                                                                                                          \
     X(scatter)                                                                                                          \

@@ -6,26 +6,26 @@
 enum { MOST_TABLES = 6 };
 
 typedef struct table_row {
-    const char *op;
+    const char *domain, *op;
     int inputs; /* that the operator has of its own */
     const char *attributes[MOST_TABLES];
 } table_row;
 
-/* All of ai.onnx.ml. */
+#define ML "ai.onnx.ml"
 static const table_row rows[] = {
-    {"Scaler", 1, {"offset", "scale"}},
-    {"Imputer", 1, {"imputed_value_floats", "imputed_value_int64s"}},
-    {"LinearRegressor", 1, {"coefficients", "intercepts"}},
-    {"LinearClassifier", 1, {"coefficients", "intercepts", "classlabels_ints"}},
-    {"SVMRegressor", 1, {"coefficients", "support_vectors"}},
-    {"LabelEncoder", 1, {"keys_int64s", "keys_floats", "keys_tensor", "values_int64s", "values_floats", "values_tensor"}},
-    {"OneHotEncoder", 1, {"cats_int64s"}},
+    {ML, "Scaler", 1, {"offset", "scale"}},
+    {ML, "Imputer", 1, {"imputed_value_floats", "imputed_value_int64s"}},
+    {ML, "LinearRegressor", 1, {"coefficients", "intercepts"}},
+    {ML, "LinearClassifier", 1, {"coefficients", "intercepts", "classlabels_ints"}},
+    {ML, "SVMRegressor", 1, {"coefficients", "support_vectors"}},
+    {ML, "LabelEncoder", 1, {"keys_int64s", "keys_floats", "keys_tensor", "values_int64s", "values_floats", "values_tensor"}},
+    {ML, "OneHotEncoder", 1, {"cats_int64s"}},
+    {"", "TfIdfVectorizer", 1, {"pool_int64s", "ngram_indexes", "weights"}},
 };
 
 static const table_row *row_of(const opf_node *node) {
-    if (strcmp(node->domain, "ai.onnx.ml") != 0) return NULL;
     for (size_t k = 0; k < OPF_COUNT(rows); k++)
-        if (strcmp(rows[k].op, node->op) == 0) return &rows[k];
+        if (strcmp(rows[k].op, node->op) == 0 && strcmp(rows[k].domain, node->domain) == 0) return &rows[k];
     return NULL;
 }
 
@@ -53,6 +53,7 @@ static void attach(opf_graph *graph, opf_node *node, const table_row *row) {
     for (int k = 0; k < own; k++) inputs[k] = node->inputs[k];
     node->inputs = inputs;
     node->n_inputs = total;
+    node->n_tables = total - row->inputs;
     for (int k = row->inputs; k < total; k++) {
         const char *name = row->attributes[k - row->inputs];
         const opf_tensor *table = table_of(arena, opf_node_attr(node, name));
