@@ -48,8 +48,9 @@ static opf_status report_unsupported(opf_call *call) {
 static opf_status check_arity(opf_call *call) {
     const opf_node *node = call->node;
     const opf_op *op = call->op;
-    if (op->max_inputs >= 0 && node->n_inputs > op->max_inputs)
-        return opf_call_error(call, "arity", "%s takes at most %d input%s and has %d", op->name, op->max_inputs, op->max_inputs == 1 ? "" : "s", node->n_inputs);
+    int given = node->n_inputs - node->n_tables;
+    if (op->max_inputs >= 0 && given > op->max_inputs)
+        return opf_call_error(call, "arity", "%s takes at most %d input%s and has %d", op->name, op->max_inputs, op->max_inputs == 1 ? "" : "s", given);
     for (int k = 0; k < op->min_inputs; k++)
         if (!opf_call_input(call, k)) return opf_call_error(call, "arity", "%s needs input %d, which is missing", op->name, k);
     for (int k = op->max_outputs; k < node->n_outputs; k++)

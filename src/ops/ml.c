@@ -318,14 +318,14 @@ static opf_status build_feature_vectorizer(opf_call *call) {
 
 #define ML "ai.onnx.ml"
 const opf_op opf_ops_ml[] = {
-    {ML, "Scaler", 1, 1, 3, 1, OPF_KIND_ELEMWISE, 0, build_scaler, NULL},
-    {ML, "Imputer", 1, 1, 3, 1, OPF_KIND_ELEMWISE, 0, build_imputer, NULL},
+    {ML, "Scaler", 1, 1, 1, 1, OPF_KIND_ELEMWISE, 0, build_scaler, NULL},
+    {ML, "Imputer", 1, 1, 1, 1, OPF_KIND_ELEMWISE, 0, build_imputer, NULL},
     {ML, "Normalizer", 1, 1, 1, 1, OPF_KIND_OPAQUE, 0, build_normalizer, NULL},
-    {ML, "LinearRegressor", 1, 1, 3, 1, OPF_KIND_OUT_ELEMWISE_FUSABLE, 0, build_linear_regressor, NULL},
-    {ML, "LinearClassifier", 1, 1, 4, 2, OPF_KIND_OPAQUE, 0, build_linear_classifier, NULL},
-    {ML, "SVMRegressor", 1, 1, 3, 1, OPF_KIND_OPAQUE, 0, build_svm_regressor, NULL},
-    {ML, "LabelEncoder", 2, 1, 7, 1, OPF_KIND_OPAQUE, 0, build_label_encoder, NULL},
-    {ML, "OneHotEncoder", 1, 1, 2, 1, OPF_KIND_INJECTIVE, 0, build_one_hot, NULL},
+    {ML, "LinearRegressor", 1, 1, 1, 1, OPF_KIND_OUT_ELEMWISE_FUSABLE, 0, build_linear_regressor, NULL},
+    {ML, "LinearClassifier", 1, 1, 1, 2, OPF_KIND_OPAQUE, 0, build_linear_classifier, NULL},
+    {ML, "SVMRegressor", 1, 1, 1, 1, OPF_KIND_OPAQUE, 0, build_svm_regressor, NULL},
+    {ML, "LabelEncoder", 2, 1, 1, 1, OPF_KIND_OPAQUE, 0, build_label_encoder, NULL},
+    {ML, "OneHotEncoder", 1, 1, 1, 1, OPF_KIND_INJECTIVE, 0, build_one_hot, NULL},
     {ML, "FeatureVectorizer", 1, 1, -1, 1, OPF_KIND_INJECTIVE, 0, build_feature_vectorizer, NULL},
 };
 const size_t opf_ops_ml_count = OPF_COUNT(opf_ops_ml);

@@ -112,6 +112,6 @@ static opf_status build_tfidf(opf_call *call) {
 }
 
 const opf_op opf_ops_ngrams[] = {
-    {"", "TfIdfVectorizer", 9, 1, 4, 1, OPF_KIND_OPAQUE, 0, build_tfidf, NULL},
+    {"", "TfIdfVectorizer", 9, 1, 1, 1, OPF_KIND_OPAQUE, 0, build_tfidf, NULL},
 };
 const size_t opf_ops_ngrams_count = OPF_COUNT(opf_ops_ngrams);

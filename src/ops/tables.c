@@ -75,7 +75,7 @@ void opf_tables_attach(opf_graph *graph) {
 }
 
 int opf_table_input(const opf_node *node, const char *name) {
-    const table_row *row = row_of(node);
+    const table_row *row = node->n_tables ? row_of(node) : NULL;
     for (int k = 0; row && k < count_of(row); k++)
         if (strcmp(row->attributes[k], name) == 0 && row->inputs + k < node->n_inputs && node->inputs[row->inputs + k]) return row->inputs + k;
     return -1;

@@ -36,7 +36,9 @@ static opf_value *random_constant(opf_module *module) {
 static void random_attrs(opf_node *node) {
     static const char *const integers[] = {"axis", "keepdims", "to", "group", "num_groups", "size", "p", "ceil_mode", "count_include_pad", "block_size",
                                            "blocksize", "batch_dims", "transA", "transB", "broadcast", "allowzero", "noop_with_empty_axes", "exclude",
-                                           "reverse", "select_last_index", "num_outputs", "spatial", "training_mode", "dtype", "k", "upper", "storage_order"};
+                                           "reverse", "select_last_index", "num_outputs", "spatial", "training_mode", "dtype", "k", "upper", "storage_order",
+                                           "num_heads", "kv_num_heads", "q_num_heads", "is_causal", "do_rotary", "interleaved", "onesided", "inverse", "output_height",
+                                           "output_width", "sampling_ratio", "offset_group", "targets", "align_corners", "bits", "N", "K"};
     static const char *const lists[] = {"axes", "perm", "kernel_shape", "strides", "pads", "dilations", "split", "starts", "ends", "shape", "output_padding", "output_shape"};
     static const char *const strings[] = {"mode", "auto_pad", "direction", "approximate", "equation", "nearest_mode", "coordinate_transformation_mode"};
     static const char *const words[] = {"constant", "linear", "nearest", "cubic", "edge", "SAME_UPPER", "VALID", "LEFT", "tanh", "ij,jk->ik", "DCR", "", "...ij->...ji"};
@@ -64,8 +66,10 @@ static void one_try(const opf_op *op) {
     if (status == OPF_ERROR_INTERNAL) fail_msg("%s", diagnostics(module));
     if (status == OPF_OK) {
         assert_int_equal(opf_diags_errors(module->diags), 0);
-        assert_int_equal(opf_op_stages(&call, node), OPF_OK);
-        opf_stages_kind(&call->stages);
+        if (module->by_value.count == 0) { /* else the node waits for values */
+            assert_int_equal(opf_op_stages(&call, node), OPF_OK);
+            opf_stages_kind(&call->stages);
+        }
     } else {
         assert_true(opf_diags_errors(module->diags) > 0);
     }
