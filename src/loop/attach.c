@@ -55,6 +55,7 @@ static opf_item *make_item(opf_scheduler *s, const opf_root *root, int number, c
         if (opf_is_value(stage->extents[i], 1)) continue;
         int variable = bound_variable(s, root, r, i, stage->extents[i]);
         bool bound = variable >= 0 && opf_axes_has(allowed, variable);
+        if (item->free.count && opf_is_padding(s, number)) bound = false; /* lines of a window stay whole */
         if (!bound) variable = opf_variable_new(s, axis_name(s, stage, i), stage->extents[i]);
         if (!opf_axes_has(bound ? &item->bound : &item->free, variable)) opf_axes_add(bound ? &item->bound : &item->free, variable);
         item->axis[i] = variable;

@@ -65,7 +65,7 @@ static bool is_reduced(const opf_scheduler *s, int number) {
     return points_of(stage) > (stage->combiner > OPF_COMBINE_OR ? 1 : padded ? MOST_PADDED_POINTS : MOST_POINTS);
 }
 
-static bool is_padding(const opf_scheduler *s, int number) { return number + 1 < s->n_stages && s->padding[number + 1] == number; }
+bool opf_is_padding(const opf_scheduler *s, int number) { return number + 1 < s->n_stages && s->padding[number + 1] == number; }
 
 typedef struct reading { opf_scheduler *s; double *reads; double times; } reading;
 
@@ -103,7 +103,7 @@ static void choose_kept(opf_scheduler *s) {
         double size = elements(stage, stage->n_axes);
         if (is_result(s, i)) reads[i] += size;
         double dear = stage->combiner != OPF_COMBINE_NONE && points_of(stage) > 1 ? DEAR_WINDOW : DEAR;
-        bool pays = is_padding(s, i) || (price[i] >= dear && reads[i] > RECOMPUTED * size);
+        bool pays = opf_is_padding(s, i) || (price[i] >= dear && reads[i] > RECOMPUTED * size);
         s->kept[i] = s->reduced[i] || (pays && !s->never_kept[i]);
         double points = elements(stage, stage->n_axes + stage->n_reduce) / (size > 0 ? size : 1);
         double times = (s->kept[i] ? size : reads[i]) * points;

@@ -125,6 +125,7 @@ void opf_take_stages(opf_scheduler *s);
 
 /* ---- expand.c ---- */
 void opf_expand(opf_scheduler *s);
+bool opf_is_padding(const opf_scheduler *s, int stage); /* made for the window behind it */
 const opf_expr *opf_rebuild(opf_pool *pool, const opf_expr *e, const opf_expr *const *args);
 double opf_expr_price(const opf_scheduler *s, const opf_expr *e);  /* operations, distinct ones once */
 

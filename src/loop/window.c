@@ -8,6 +8,7 @@
 enum {
     MOST_TAPS = 25,
     FEWEST_TAPS = 4,
+    FEW_TAPS = 9,            /* all at once; more are taken line by line where they can be */
     MOST_PHASES = 4,
     MOST_POSITIONS = 16384,  /* of a padded plane: 64 KiB of float32 */
     PLACEHOLDER = 1 << 28    /* tensor numbers of padded stages before all stages are numbered anew */
@@ -181,14 +182,21 @@ static bool find_guarded(const opf_expr *e, void *data) {
     return true;
 }
 
-static bool few_taps(const opf_stage *stage) {
+/* Taps of all axes together; 0 where they are not known or one axis has too many. */
+static int64_t taps_of(const opf_stage *stage) {
     int64_t points = 1, extent;
     for (int i = stage->n_axes; i < all_variables(stage); i++) {
-        if (!opf_is_int(stage->extents[i], &extent) || extent < 1 || extent > MOST_TAPS) return false;
+        if (!opf_is_int(stage->extents[i], &extent) || extent < 1 || extent > MOST_TAPS) return 0;
         points *= extent;
-        if (points > MOST_TAPS) return false;
     }
-    return points >= FEWEST_TAPS;
+    return points;
+}
+
+/* The extreme, or the sum, of the operand itself: line by line, then over the lines. */
+static bool is_separable(const opf_stage *stage, const opf_expr *operand) {
+    bool combiner = stage->combiner == OPF_COMBINE_MAX || stage->combiner == OPF_COMBINE_MIN || stage->combiner == OPF_COMBINE_SUM;
+    return combiner && stage->body == operand && stage->n_reduce == 2 && stage->dtype == stage->accumulator && taps_of(stage) > FEW_TAPS &&
+           !opf_is_value(stage->extents[stage->n_axes], 1) && !opf_is_value(stage->extents[stage->n_axes + 1], 1);
 }
 
 static bool small_enough(const window *w) {
@@ -198,10 +206,10 @@ static bool small_enough(const window *w) {
 }
 
 static bool find_window(opf_scheduler *s, const opf_stage *stage, window *out) {
-    if (stage->combiner == OPF_COMBINE_NONE || stage->combiner > OPF_COMBINE_OR || !few_taps(stage)) return false;
+    if (stage->combiner == OPF_COMBINE_NONE || stage->combiner > OPF_COMBINE_OR || taps_of(stage) < FEWEST_TAPS) return false;
     guard_search search = {NULL};
     opf_expr_visit(s->pool, stage->body, find_guarded, &search);
-    if (!search.found) return false;
+    if (!search.found || (taps_of(stage) > MOST_TAPS && !is_separable(stage, search.found))) return false;
     *out = (window){.s = s, .stage = stage, .guarded = search.found, .body = search.found};
     if (stage->n_axes + 2 > OPF_MAX_RANK || all_variables(stage) + OPF_MAX_RANK > OPF_MOST_AXES || !read_window(out) || !small_enough(out)) return false;
     opf_conditions left = {0}; /* all that the window's borders ask for must stand in that one select */
@@ -210,46 +218,95 @@ static bool find_window(opf_scheduler *s, const opf_stage *stage, window *out) {
     return left.list.count == 0;
 }
 
+/* ---- lines first ---- */
+
+/* Splits a reduction of `load` over two taps: the stage returned reduces the second one, for every position of the first;
+ * `stage` then reduces that over the first. */
+static opf_stage *lines_stage(opf_scheduler *s, opf_stage *stage, const opf_stage *padded, int number) {
+    opf_pool *pool = s->pool;
+    const opf_expr *load = stage->body, *bind[OPF_MOST_AXES] = {NULL}, *inner[OPF_MAX_RANK], *outer[OPF_MAX_RANK];
+    int tap = all_variables(stage) - 1;
+    opf_stage *lines = opf_arena_copy(s->arena, stage, sizeof *stage);
+    lines->name = opf_arena_printf(s->arena, "%s of lines", stage->name ? stage->name : "window");
+    lines->extents = OPF_ARRAY(s->arena, opf_dim, OPF_MOST_AXES);
+    lines->axis_names = OPF_ARRAY(s->arena, const char *, OPF_MOST_AXES);
+    lines->n_axes = 0;
+    lines->n_reduce = 1;
+    for (int i = 0; i < load->n_args; i++) { /* axes of the padded operand stay, but those that the second tap walks along */
+        int axis = lines->n_axes;
+        inner[i] = NULL;
+        if (!opf_expr_has_var(load->args[i], tap)) {
+            lines->extents[axis] = padded->extents[i];
+            lines->axis_names[axis] = padded->axis_names[i];
+            inner[i] = opf_var(pool, axis);
+            outer[lines->n_axes++] = load->args[i];
+            continue;
+        }
+        for (int v = 0; v < stage->n_axes; v++) {
+            if (bind[v] || !opf_expr_has_var(load->args[i], v)) continue;
+            lines->extents[lines->n_axes] = stage->extents[v];
+            lines->axis_names[lines->n_axes] = stage->axis_names ? stage->axis_names[v] : NULL;
+            bind[v] = opf_var(pool, lines->n_axes);
+            outer[lines->n_axes++] = opf_var(pool, v);
+        }
+    }
+    lines->extents[lines->n_axes] = stage->extents[tap];
+    lines->axis_names[lines->n_axes] = stage->axis_names ? stage->axis_names[tap] : NULL;
+    bind[tap] = opf_var(pool, lines->n_axes);
+    for (int i = 0; i < load->n_args; i++)
+        if (!inner[i]) inner[i] = opf_expr_bind(pool, load->args[i], tap + 1, bind);
+    lines->body = opf_load(pool, (opf_dtype)load->dtype, load->index, load->n_args, inner);
+    stage->body = opf_load(pool, lines->dtype, PLACEHOLDER + number, lines->n_axes, outer);
+    stage->n_reduce--;
+    return lines;
+}
+
 /* ---- the list anew ---- */
 
-typedef struct numbering { int n_inputs; const int *stages, *padded; } numbering;
+typedef struct numbering { int n_inputs; const int *stages, *made; } numbering;
 
 static const opf_expr *numbered(opf_pool *pool, const opf_expr *leaf, void *data) {
     const numbering *n = data;
     if (leaf->kind != OPF_EXPR_LOAD || leaf->index < n->n_inputs) return NULL;
-    int tensor = n->n_inputs + (leaf->index >= PLACEHOLDER ? n->padded[leaf->index - PLACEHOLDER] : n->stages[leaf->index - n->n_inputs]);
+    int tensor = n->n_inputs + (leaf->index >= PLACEHOLDER ? n->made[leaf->index - PLACEHOLDER] : n->stages[leaf->index - n->n_inputs]);
     return opf_load(pool, (opf_dtype)leaf->dtype, tensor, leaf->n_args, leaf->args);
 }
 
-static void add_stage(opf_scheduler *s, opf_stage *stage, const numbering *n) {
+/* Appends; `padding` is the position of the stage that pads its operand. */
+static int add_stage(opf_scheduler *s, opf_stage *stage, int padding, const numbering *n) {
     stage->body = opf_expr_map(s->pool, stage->body, numbered, (void *)(uintptr_t)n);
     if (stage->second) stage->second = opf_expr_map(s->pool, stage->second, numbered, (void *)(uintptr_t)n);
-    s->stages[s->n_stages++] = stage;
+    s->padding[s->n_stages] = padding;
+    s->stages[s->n_stages] = stage;
+    return s->n_stages++;
+}
+
+/* Puts stages in front of a window; the last one's position, -1 where it is no window. */
+static int add_window(opf_scheduler *s, opf_stage *stage, int number, numbering *n, int *made) {
+    window w;
+    const opf_expr *load;
+    if (!find_window(s, stage, &w)) return -1;
+    bool separable = is_separable(stage, w.guarded);
+    opf_stage *padded = padded_stage(&w, 2 * number, &load);
+    stage->body = opf_replace(s, stage->body, w.guarded, load);
+    made[2 * number] = add_stage(s, padded, -1, n);
+    if (!separable) return made[2 * number];
+    opf_stage *lines = lines_stage(s, stage, padded, 2 * number + 1);
+    return made[2 * number + 1] = add_stage(s, lines, made[2 * number], n);
 }
 
 void opf_take_stages(opf_scheduler *s) {
     const opf_group *group = s->group;
     int count = (int)group->stages.list.count;
-    int *stages = OPF_ARRAY(s->arena, int, count + 1), *padded = OPF_ARRAY(s->arena, int, count + 1);
-    s->stages = OPF_ARRAY(s->arena, const opf_stage *, 2 * count + 1);
-    s->padding = OPF_ARRAY(s->arena, int, 2 * count + 1);
-    numbering n = {s->n_inputs, stages, padded};
+    int *stages = OPF_ARRAY(s->arena, int, count + 1), *made = OPF_ARRAY(s->arena, int, 2 * count + 1);
+    s->stages = OPF_ARRAY(s->arena, const opf_stage *, 3 * count + 1);
+    s->padding = OPF_ARRAY(s->arena, int, 3 * count + 1);
+    numbering n = {s->n_inputs, stages, made};
     for (int i = 0; i < count; i++) {
         opf_stage *stage = opf_arena_copy(s->arena, group->stages.list.data[i], sizeof *stage);
-        window w;
-        int padding = -1;
         stage->body = opf_divisions_out(s->pool, group, stage, stage->body);
-        if (find_window(s, stage, &w)) {
-            const opf_expr *load;
-            padding = padded[i] = s->n_stages;
-            opf_stage *operand = padded_stage(&w, i, &load);
-            stage->body = opf_replace(s, stage->body, w.guarded, load);
-            s->padding[s->n_stages] = -1;
-            add_stage(s, operand, &n);
-        }
-        stages[i] = s->n_stages;
-        s->padding[s->n_stages] = padding;
-        add_stage(s, stage, &n);
+        int padding = add_window(s, stage, i, &n, made);
+        stages[i] = add_stage(s, stage, padding, &n);
     }
     s->result_stage = OPF_ARRAY(s->arena, int, group->results.count + 1);
     for (size_t k = 0; k < group->results.count; k++) s->result_stage[k] = stages[group->results.data[k].stage];

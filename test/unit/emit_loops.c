@@ -152,6 +152,12 @@ static const written_case written[] = {
     {"max pool with borders",
      "size N 2 1 0\n in x float32 [N, 3, 15, 20] special\n"
      " stage y float32 [n=N, c=3, h=8, v=10] max [p=3, q=3] : 1 <= 2*h + p && 2*h + p < 16 && 1 <= 2*v + q && 2*v + q < 21 ? x[n, c, 2*h + p - 1, 2*v + q - 1] : -inf\n out y"},
+    {"wide max pool",
+     "size N 2 1 0\n in x float32 [N, 3, 15, 20] special\n"
+     " stage y float32 [n=N, c=3, h=15, v=20] max [p=7, q=5] : 3 <= h + p && h + p < 18 && 2 <= v + q && v + q < 22 ? x[n, c, h + p - 3, v + q - 2] : -inf\n out y"},
+    {"wide sum pool with strides",
+     "size N 2 1 0\n in x float32 [N, 3, 15, 21]\n"
+     " stage y float32 [n=N, c=3, h=8, v=7] sum [p=5, q=4] : 2 <= 2*h + p && 2*h + p < 17 && 1 <= 3*v + q && 3*v + q < 22 ? x[n, c, 2*h + p - 2, 3*v + q - 1] : 0\n out y"},
     {"average pool without borders", "size N 2 1 0\n in x float32 [N, 3, 8, 20]\n stage y float32 [n=N, c=3, h=4, v=10] sum [p=2, q=2] : x[n, c, 2*h + p, 2*v + q]\n"
      " stage z float32 [n=N, c=3, h=4, v=10] : y[n, c, h, v] / 4\n out z"},
     {"global average pool", "size N 2 1 0\n in x float32 [N, 30, 7, 7]\n stage y float32 [n=N, c=30, h=1, w=1] sum [p=7, q=7] : x[n, c, p, q]\n"
