@@ -28,8 +28,9 @@ typedef struct opf_onnx_function {
 /* ModelProto bytes of the module's main graph, behind what `out` holds: nodes under their names, sub-graphs, constants as
  * initializers, types as declared or found. Reading them gives the same graph. What the reader does not keep (documentation,
  * metadata, the functions that it inlined) is not written; names of a sub-graph that would hide one around it become
- * name#k. Refused with OPF_ERROR_UNSUPPORTED, and reported: more than the 2 GiB that a file can hold; nodes of one domain
- * in versions that differ, as functions may bring them along. On failure `out` is as before. */
+ * name#k; a node whose version is not the one that the model imports, as inlined functions may bring it along, becomes a
+ * function. Refused with OPF_ERROR_UNSUPPORTED, and reported: more than the 2 GiB that a file can hold; a function of nodes
+ * whose versions differ. On failure `out` is as before. */
 opf_status opf_onnx_write(const opf_module *module, const opf_onnx_function *functions, size_t n_functions, opf_text *out);
 
 #endif

@@ -73,30 +73,45 @@ static opf_status check_promised_names(const opf_writer *writer, const opf_graph
 
 /* ---- versions ---- */
 
-static opf_opset *find_opset(opf_writer *writer, const char *domain) {
+opf_opset *opf_writer_opset(const opf_writer *writer, const char *domain) {
     for (size_t i = 0; i < writer->opsets.count; i++)
         if (strcmp(writer->opsets.data[i].domain, domain) == 0) return &writer->opsets.data[i];
     return NULL;
 }
 
-static opf_status take_versions(opf_writer *writer, const opf_graph *graph) {
-    for (size_t i = 0; i < graph->nodes.count; i++) {
-        const opf_node *node = graph->nodes.data[i];
-        const opf_opset *known = find_opset(writer, node->domain);
-        if (!known) OPF_PUSH(writer->scratch, &writer->opsets, (opf_opset){node->domain, node->opset});
-        else if (known->version != node->opset)
-            return refuse(writer, "node '%s' (%s) is of version %d of the operators of '%s', others are of version %d; a graph has one", node->name, node->op, node->opset,
-                          *node->domain ? node->domain : "ai.onnx", known->version);
-    }
-    return OPF_OK;
+static void import(opf_writer *writer, const char *domain, int version) {
+    if (!opf_writer_opset(writer, domain)) OPF_PUSH(writer->scratch, &writer->opsets, (opf_opset){domain, version});
 }
 
-/* What the model imports beside what its nodes use, and the domains of functions. */
-static void complete_versions(opf_writer *writer) {
-    for (size_t i = 0; i < writer->module->opsets.count; i++)
-        if (!find_opset(writer, writer->module->opsets.data[i].domain)) OPF_PUSH(writer->scratch, &writer->opsets, writer->module->opsets.data[i]);
-    for (size_t i = 0; i < writer->n_functions; i++)
-        if (!find_opset(writer, writer->functions[i].domain)) OPF_PUSH(writer->scratch, &writer->opsets, (opf_opset){writer->functions[i].domain, 1});
+static void add_function(opf_writer *writer, const opf_onnx_function *function) {
+    for (size_t i = 0; i < function->n_nodes; i++) opf_map_set(&writer->function_of, function->nodes[i], (void *)function);
+    OPF_PUSH(writer->scratch, &writer->functions, function);
+    import(writer, function->domain, 1);
+}
+
+/* The version that a node of the graph has where it stands: that of a function around it, else the file's. */
+static int version_at(const opf_writer *writer, const opf_graph *graph, const char *domain) {
+    for (const opf_node *parent = graph->parent; parent; parent = parent->graph->parent) {
+        const opf_onnx_function *function = opf_map_get(&writer->function_of, parent);
+        if (function) return opf_function_version(writer, function, domain);
+    }
+    return opf_writer_opset(writer, domain)->version;
+}
+
+/* Inlined functions may bring nodes of another version along, which a graph cannot hold: each becomes a function again. */
+static opf_status take_versions(opf_writer *writer, const opf_graph *graph) {
+    static const char domain[] = "opfuse.versions";
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        opf_node *node = graph->nodes.data[i];
+        import(writer, node->domain, node->opset);
+        const opf_onnx_function *given = opf_map_get(&writer->function_of, node);
+        int version = given ? opf_function_version(writer, given, node->domain) : version_at(writer, graph, node->domain);
+        if (node->opset == version) continue;
+        if (given) return refuse(writer, "node '%s' (%s) of function '%s' is of version %d, others are of version %d; a function has one", node->name, node->op, given->name, node->opset, version);
+        opf_onnx_function made = {domain, opf_arena_printf(writer->scratch, "%s_%d_%zu", node->op, node->opset, writer->functions.count), opf_arena_copy(writer->scratch, &node, sizeof(opf_node *)), 1};
+        add_function(writer, opf_arena_copy(writer->scratch, &made, sizeof made));
+    }
+    return OPF_OK;
 }
 
 /* ---- size ---- */
@@ -121,7 +136,7 @@ static void write_opsets(opf_writer *writer) {
 
 static opf_status write_model(opf_writer *writer) {
     const opf_module *module = writer->module;
-    int64_t oldest = writer->n_functions ? IR_FUNCTIONS : IR_FREE_INITIALIZERS;
+    int64_t oldest = writer->functions.count ? IR_FUNCTIONS : IR_FREE_INITIALIZERS;
     opf_encode_int(writer->out, opf_schema_Model_ir_version_tag, module->ir_version > oldest ? module->ir_version : oldest);
     opf_encode_string(writer->out, opf_schema_Model_producer_name_tag, "opfuse");
     write_opsets(writer);
@@ -143,7 +158,6 @@ static opf_status write_checked(opf_writer *writer, size_t before) {
     opf_status status = check_promised_names(writer, graph);
     if (status == OPF_OK) status = each_graph(writer, graph, take_versions);
     if (status == OPF_OK) status = each_graph(writer, graph, check_size);
-    complete_versions(writer);
     if (status == OPF_OK) status = write_model(writer);
     if (status == OPF_OK && writer->out->length - before > INT32_MAX)
         status = refuse(writer, "it would have %zu bytes; an ONNX file holds at most 2 GiB", writer->out->length - before);
@@ -152,13 +166,13 @@ static opf_status write_checked(opf_writer *writer, size_t before) {
 
 opf_status opf_onnx_write(const opf_module *module, const opf_onnx_function *functions, size_t n_functions, opf_text *out) {
     opf_arena *scratch = opf_arena_new();
-    opf_writer writer = {.module = module, .scratch = scratch, .out = out, .functions = functions, .n_functions = n_functions};
+    opf_writer writer = {.module = module, .scratch = scratch, .out = out};
     writer.taken = opf_map_new(scratch);
     writer.names = opf_map_new(scratch);
     writer.function_of = opf_map_new(scratch);
     writer.written = opf_map_new(scratch);
-    for (size_t f = 0; f < n_functions; f++)
-        for (size_t i = 0; i < functions[f].n_nodes; i++) opf_map_set(&writer.function_of, functions[f].nodes[i], (void *)&functions[f]);
+    for (size_t i = 0; i < module->opsets.count; i++) import(&writer, module->opsets.data[i].domain, module->opsets.data[i].version);
+    for (size_t f = 0; f < n_functions; f++) add_function(&writer, &functions[f]);
     size_t before = out->length;
     opf_status status = write_checked(&writer, before);
     if (status != OPF_OK && out->data) out->data[out->length = before] = '\0';

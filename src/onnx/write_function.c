@@ -1,4 +1,4 @@
-/* Model-local functions out: some nodes of the main graph become the body of a function, and one call stands for them. */
+/* Model-local functions out: some nodes of a graph become the body of a function, and one call stands for them. */
 #include <string.h>
 
 #include "onnx/writer.h"
@@ -18,10 +18,16 @@ static bool is_inside(const opf_writer *writer, const opf_onnx_function *functio
     return node && opf_map_get(&writer->function_of, node) == function;
 }
 
-/* Calls `visit` for every value of the main graph that the node or one in its sub-graphs reads, in order. */
+/* Is the value of this graph or of one around it? */
+static bool is_visible(const opf_graph *graph, const opf_value *value) {
+    while (graph && graph != value->graph) graph = graph->parent ? graph->parent->graph : NULL;
+    return graph != NULL;
+}
+
+/* Calls `visit` for every value of the graph or of those around it that the node, or one in its sub-graphs, reads, in order. */
 static void each_read(const opf_node *node, const opf_graph *graph, void (*visit)(void *data, const opf_value *value), void *data) {
     for (int i = 0; i < node->n_inputs; i++)
-        if (node->inputs[i] && node->inputs[i]->graph == graph) visit(data, node->inputs[i]);
+        if (node->inputs[i] && is_visible(graph, node->inputs[i])) visit(data, node->inputs[i]);
     for (int a = 0; a < node->n_attrs; a++) {
         const opf_attr *attr = &node->attrs[a];
         if (attr->kind != OPF_ATTR_GRAPH && attr->kind != OPF_ATTR_GRAPHS) continue;
@@ -61,26 +67,34 @@ static opf_border border_of(opf_writer *writer, const opf_onnx_function *functio
 
 /* ---- bodies ---- */
 
-static void write_opsets(opf_writer *writer) {
+int opf_function_version(const opf_writer *writer, const opf_onnx_function *function, const char *domain) {
+    for (size_t i = 0; i < function->n_nodes; i++)
+        if (strcmp(function->nodes[i]->domain, domain) == 0) return function->nodes[i]->opset;
+    const opf_opset *opset = opf_writer_opset(writer, domain);
+    return opset ? opset->version : 1;
+}
+
+static void write_opsets(opf_writer *writer, const opf_onnx_function *function) {
     for (size_t i = 0; i < writer->opsets.count; i++) {
+        const char *domain = writer->opsets.data[i].domain;
         size_t message = opf_encode_open(writer->out, opf_schema_Function_opset_import_tag);
-        if (*writer->opsets.data[i].domain) opf_encode_string(writer->out, opf_schema_OperatorSet_domain_tag, writer->opsets.data[i].domain);
-        opf_encode_int(writer->out, opf_schema_OperatorSet_version_tag, writer->opsets.data[i].version);
+        if (*domain) opf_encode_string(writer->out, opf_schema_OperatorSet_domain_tag, domain);
+        opf_encode_int(writer->out, opf_schema_OperatorSet_version_tag, opf_function_version(writer, function, domain));
         opf_encode_close(writer->out, message);
     }
 }
 
 /* Inside, values keep the names that they have outside: sub-graphs in the body find them under these, too. */
 void opf_write_functions(opf_writer *writer) {
-    for (size_t f = 0; f < writer->n_functions; f++) {
-        const opf_onnx_function *function = &writer->functions[f];
+    for (size_t f = 0; f < writer->functions.count; f++) {
+        const opf_onnx_function *function = writer->functions.data[f];
         opf_border border = border_of(writer, function);
         size_t message = opf_encode_open(writer->out, opf_schema_Model_functions_tag);
         opf_encode_string(writer->out, opf_schema_Function_name_tag, function->name);
         for (size_t i = 0; i < border.inputs.count; i++) opf_encode_string(writer->out, opf_schema_Function_input_tag, opf_writer_name(writer, border.inputs.data[i]));
         for (size_t i = 0; i < border.outputs.count; i++) opf_encode_string(writer->out, opf_schema_Function_output_tag, opf_writer_name(writer, border.outputs.data[i]));
         for (size_t i = 0; i < function->n_nodes; i++) opf_write_node(writer, opf_schema_Function_node_tag, function->nodes[i]);
-        write_opsets(writer);
+        write_opsets(writer, function);
         opf_encode_string(writer->out, opf_schema_Function_domain_tag, function->domain);
         opf_encode_close(writer->out, message);
     }
@@ -88,7 +102,7 @@ void opf_write_functions(opf_writer *writer) {
 
 /* ---- calls ---- */
 
-static void write_call(opf_writer *writer, const opf_onnx_function *function) {
+void opf_write_call(opf_writer *writer, const opf_onnx_function *function) {
     opf_border border = border_of(writer, function);
     size_t message = opf_encode_open(writer->out, opf_schema_Graph_node_tag);
     for (size_t i = 0; i < border.inputs.count; i++) opf_encode_string(writer->out, opf_schema_Node_input_tag, opf_writer_name(writer, border.inputs.data[i]));
@@ -133,7 +147,7 @@ static bool write_item(opf_writer *writer, const opf_node *node) {
     for (size_t i = 0; function && i < function->n_nodes && good; i++) good = write_needs(writer, function->nodes[i], function);
     if (!function) good = write_needs(writer, node, NULL);
     if (!good) return false;
-    if (function) write_call(writer, function);
+    if (function) opf_write_call(writer, function);
     else opf_write_node(writer, opf_schema_Graph_node_tag, node);
     opf_map_set(&writer->written, item, &done);
     return true;

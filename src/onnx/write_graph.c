@@ -122,6 +122,10 @@ void opf_write_values(opf_writer *writer, const opf_graph *graph) {
 }
 
 static void write_graph(opf_writer *writer, const opf_graph *graph) {
-    for (size_t i = 0; i < graph->nodes.count; i++) opf_write_node(writer, opf_schema_Graph_node_tag, graph->nodes.data[i]);
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const opf_onnx_function *function = opf_map_get(&writer->function_of, graph->nodes.data[i]);
+        if (function) opf_write_call(writer, function);
+        else opf_write_node(writer, opf_schema_Graph_node_tag, graph->nodes.data[i]);
+    }
     opf_write_values(writer, graph);
 }

@@ -80,13 +80,6 @@ static void expect_round_trip(const char *path, const opf_module *first, opf_dia
     opf_text_free(&again);
 }
 
-static void expect_refusal(const opf_module *module, opf_diags *diags) {
-    opf_text bytes = {0};
-    assert_int_equal(opf_onnx_write(module, NULL, 0, &bytes), OPF_ERROR_UNSUPPORTED);
-    assert_non_null(strstr(opf_diags_at(diags, opf_diags_count(diags) - 1)->message, "a graph has one"));
-    opf_text_free(&bytes);
-}
-
 /* "g0/x" → "x" */
 static const char *plain(const char *name) { return name[0] == 'g' && name[1] >= '0' && name[1] <= '2' && name[2] == '/' ? name + 3 : name; }
 
@@ -101,6 +94,25 @@ static void expect_same_nodes(const char *path, const opf_graph *a, const opf_gr
         assert_int_equal(x->n_attrs, y->n_attrs);
         for (int k = 0; k < x->n_inputs; k++) assert_string_equal(x->inputs[k] ? x->inputs[k]->name : "", y->inputs[k] ? plain(y->inputs[k]->name) : "");
     }
+}
+
+static bool ends_in(const char *text, const char *ending) { return strlen(text) >= strlen(ending) && strcmp(text + strlen(text) - strlen(ending), ending) == 0; }
+
+/* What stands in functions for the sake of its version comes back as it was, under a longer name. */
+static void expect_versions(const char *path, const opf_module *module, opf_diags *diags) {
+    opf_text bytes = {0};
+    expect_ok(path, diags, opf_onnx_write(module, NULL, 0, &bytes));
+    opf_module *read = reread(&bytes, path, diags);
+    assert_int_equal(read->graph->nodes.count, module->graph->nodes.count);
+    for (size_t i = 0; i < read->graph->nodes.count; i++) {
+        const opf_node *x = module->graph->nodes.data[i], *y = read->graph->nodes.data[i];
+        assert_string_equal(x->op, y->op);
+        assert_int_equal(x->opset, y->opset);
+        assert_true(ends_in(y->name, x->name));
+        for (int k = 0; k < x->n_inputs; k++) assert_string_equal(x->inputs[k] ? x->inputs[k]->name : "", y->inputs[k] ? y->inputs[k]->name : "");
+    }
+    opf_module_free(read);
+    opf_text_free(&bytes);
 }
 
 /* Three runs of nodes become functions; read again, their nodes stand where they stood. */
@@ -126,7 +138,7 @@ static int visit(const char *path, const struct stat *about, int type, struct FT
     opf_diags *diags = opf_diags_new();
     opf_module *module = NULL;
     if (opf_onnx_read(&module, path, diags) == OPF_OK) {
-        if (is_one_of(path, OPF_COUNT(mixed), mixed)) expect_refusal(module, diags);
+        if (is_one_of(path, OPF_COUNT(mixed), mixed)) expect_versions(path, module, diags);
         else expect_round_trip(path, module, diags), expect_functions(path, module, diags);
         opf_module_free(module);
         models++;
@@ -220,8 +232,9 @@ static void what_no_file_holds_is_refused(void **state) {
     opf_node *relu = node(bench.graph, "Relu", 17, "r", input(&bench, "x"), NULL), *neg = node(bench.graph, "Neg", 13, "y", relu->outputs[0], NULL);
     opf_graph_add_output(bench.graph, neg->outputs[0], NULL);
     opf_text bytes = {0};
-    assert_int_equal(opf_onnx_write(bench.module, NULL, 0, &bytes), OPF_ERROR_UNSUPPORTED);
-    assert_string_equal(opf_diags_at(bench.diags, 0)->message, "node 'Neg_1' (Neg) is of version 13 of the operators of 'ai.onnx', others are of version 17; a graph has one");
+    opf_onnx_function both = {"groups", "both", (opf_node *[]){relu, neg}, 2};
+    assert_int_equal(opf_onnx_write(bench.module, &both, 1, &bytes), OPF_ERROR_UNSUPPORTED);
+    assert_string_equal(opf_diags_at(bench.diags, 0)->message, "node 'Neg_1' (Neg) of function 'both' is of version 13, others are of version 17; a function has one");
     neg->opset = 17;
     const int64_t dims[] = {INT64_C(3) << 30};
     opf_value_constant(bench.graph, "w", opf_tensor_new(bench.module->arena, OPF_UINT8, 1, dims, "", NULL));
