@@ -56,11 +56,12 @@ static inline int64_t tile_size(const tile_case *c, opf_dim dim) {
     return value;
 }
 
-/* Large buffers lie on large pages where the system has them, as those of a session do. */
+/* Exactly so many bytes, that sanitizers see what is beyond; large buffers on large pages, as those of a session are. */
 static inline void *tile_bytes(size_t bytes) {
-    size_t alignment = bytes >= 2 << 20 ? 2 << 20 : 64;
-    void *data = aligned_alloc(alignment, (bytes + 64 + alignment) / alignment * alignment);
-    if (alignment > 64) madvise(data, (bytes + alignment) / alignment * alignment, MADV_HUGEPAGE);
+    bool large = bytes >= 2 << 20;
+    void *data = NULL;
+    if (posix_memalign(&data, large ? 2 << 20 : 64, bytes + !bytes)) abort();
+    if (large) madvise(data, bytes, MADV_HUGEPAGE);
     return data;
 }
 
@@ -205,8 +206,8 @@ static inline void tile_text(const tile_case *c, const char *name, opf_text *out
     opf_text_add(out, "}\n");
 }
 
-/* Compiles the kernels of `count` scheduled cases of one machine in one file. The library stays loaded. OPF_TILE_KEEP in
- * the environment keeps the text. */
+/* Compiles the kernels of `count` scheduled cases of one machine in one file. The library stays loaded. In the
+ * environment, OPF_TILE_KEEP keeps the text and OPF_TILE_FLAGS adds flags (sanitizers, with the test itself built so). */
 static inline bool tile_compile(tile_case *const *cases, int count, const char *compiler, const char *more) {
     char source[] = "/tmp/opf-tile-XXXXXX.c", object[64], command[1024], name[32];
     int file = mkstemps(source, 2);
@@ -223,7 +224,7 @@ static inline bool tile_compile(tile_case *const *cases, int count, const char *
     opf_text_free(&text);
     snprintf(object, sizeof object, "%.*s.so", (int)strlen(source) - 2, source);
     snprintf(command, sizeof command, "%s -std=c11 -O3 -Wall -Wextra -Werror -Wno-unused-function -Wno-unused-variable -ffp-contract=off -fno-math-errno "
-             "-fno-trapping-math %s -DOPF_LANES=%d %s -shared -fPIC %s -o %s -lm", compiler, cases[0]->machine.flags, cases[0]->machine.lanes, more, source, object);
+             "-fno-trapping-math %s -DOPF_LANES=%d %s -shared -fPIC %s -o %s -lm", compiler, cases[0]->machine.flags, cases[0]->machine.lanes, getenv("OPF_TILE_FLAGS") ? getenv("OPF_TILE_FLAGS") : more, source, object);
     ok = ok && system(command) == 0;
     if (!ok) fprintf(stderr, "failed: %s\n", command);
     else if (getenv("OPF_TILE_KEEP")) fprintf(stderr, "%s\n", source);
@@ -264,7 +265,7 @@ static inline tile_buffers tile_buffers_new(const tile_case *c, int max_parts, b
         b.p[b.first_result + b.n_results + i] = to;
     }
     b.stride = (size_t)tile_size(c, c->nest.scratch_bytes);
-    b.scratch = tile_bytes(b.stride * (size_t)max_parts + 64);
+    b.scratch = tile_bytes(b.stride * (size_t)max_parts);
     memset(b.scratch, 0xff, b.stride * (size_t)max_parts); /* NaN: what is read must have been written */
     return b;
 }
