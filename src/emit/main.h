@@ -40,6 +40,8 @@ void opf_emit_symbol_set(const opf_program *program, const opf_symbol *symbol, c
 
 /* True where slot `slot` holds anything. */
 static inline bool opf_slot_used(const opf_program *program, size_t slot) { return program->slots.data[slot].sizes.count > 0; }
+/* True where steps find sizes as the program runs. */
+bool opf_program_has_counts(const opf_program *program);
 /* True where some step needs scratch for its parts. */
 bool opf_program_has_scratch(const opf_program *program);
 

@@ -46,6 +46,10 @@ static void print_upper(const char *name, opf_text *out) {
     }
 }
 
+static void print_run_dims(const char *name, opf_text *out) {
+    opf_text_printf(out, "int %s_run_dims(const void *const *inputs, const int64_t *const *input_dims, void *const *outputs, int64_t *const *output_dims, void *workspace)", name);
+}
+
 void opf_emit_library_header(const opf_program *program, const opf_library *library, opf_text *out) {
     const opf_graph *graph = program->fusion->graph;
     const char *name = library->name;
@@ -62,11 +66,17 @@ void opf_emit_library_header(const opf_program *program, const opf_library *libr
     opf_text_printf(out, "enum { %s_INPUTS = %zu, %s_OUTPUTS = %zu };\n\n", guard.data, graph->inputs.count, guard.data, graph->outputs.count);
     opf_text_printf(out, "/* input_dims[i] is the shape of input i. All functions that return int give 0, or the number of a condition on\n"
                          " * the inputs that does not hold; %s_problem(number) says it in words. */\n", name);
+    if (opf_program_has_counts(program)) opf_text_printf(out, "/* The largest shape that the output can have; %s_run_dims gives the one that it has. */\n", name);
     opf_text_printf(out, "int %s_output_dims(const int64_t *const *input_dims, int output, int64_t *dims);\n", name);
     opf_text_add(out, "/* Bytes of workspace that a run on these shapes needs; 0 where a condition does not hold or sizes overflow. */\n");
     opf_text_printf(out, "size_t %s_workspace_bytes(const int64_t *const *input_dims);\n", name);
     opf_text_add(out, "/* workspace: aligned to 64 bytes. outputs[k] has room for the whole of output k. */\n");
     opf_text_printf(out, "int %s_run(const void *const *inputs, const int64_t *const *input_dims, void *const *outputs, void *workspace);\n", name);
+    if (opf_program_has_counts(program)) {
+        opf_text_add(out, "/* The same; output_dims[k] gets the shape of output k, or is NULL. */\n");
+        print_run_dims(name, out);
+        opf_text_add(out, ";\n");
+    }
     opf_text_printf(out, "const char *%s_problem(int number);\n\n#ifdef __cplusplus\n}\n#endif\n#endif\n", name);
     opf_text_free(&guard);
 }
@@ -160,18 +170,26 @@ void opf_emit_library_source(const opf_program *program, const opf_library *libr
     emit_data(program, library, out);
     emit_bound(program->module, out);
     opf_text_printf(out, "int %s_output_dims(const int64_t *const *input_dims, int output, int64_t *dims) {\n    int64_t symbols[%zu];\n"
-                         "    int problem = opf_entry.solve(input_dims, symbols);\n    if (!problem) opf_entry.output_dims(symbols, output, dims);\n    return problem;\n}\n\n",
+                         "    int problem = opf_entry.solve(input_dims, symbols);\n    if (!problem) opf_entry.output_most(symbols, output, dims);\n    return problem;\n}\n\n",
                     name, symbols);
     opf_text_printf(out, "size_t %s_workspace_bytes(const int64_t *const *input_dims) {\n    int64_t symbols[%zu];\n"
                          "    return opf_entry.solve(input_dims, symbols) ? 0 : opf_entry.workspace_bytes(symbols, 1);\n}\n\n",
                     name, symbols);
-    opf_text_printf(out, "int %s_run(const void *const *inputs, const int64_t *const *input_dims, void *const *outputs, void *workspace) {\n"
-                         "    int64_t symbols[%zu];\n    int problem = opf_entry.solve(input_dims, symbols);\n    if (problem) return problem;\n",
-                    name, symbols);
+    bool counts = opf_program_has_counts(program);
+    if (counts) opf_text_add(out, "API ");
+    if (counts) print_run_dims(name, out);
+    else opf_text_printf(out, "int %s_run(const void *const *inputs, const int64_t *const *input_dims, void *const *outputs, void *workspace)", name);
+    opf_text_printf(out, " {\n    int64_t symbols[%zu];\n    int problem = opf_entry.solve(input_dims, symbols);\n    if (problem) return problem;\n", symbols);
     if (program->module->bound.count)
         opf_text_printf(out, "    if ((problem = find_other(inputs))) return %zu + problem;\n", program->checks.count);
     opf_text_printf(out, "    const opf_frame frame = {.inputs = inputs, .outputs = outputs, .weights = weights, .packed = (void *)(opf_library_data + %lld),\n"
-                         "                             .symbols = symbols, .workspace = workspace};\n    opf_entry.run(&frame);\n    return 0;\n}\n\n",
+                         "                             .symbols = symbols, .workspace = workspace};\n    problem = opf_entry.run(&frame);\n",
                     (long long)library->packed_offset);
+    if (counts) opf_text_printf(out, "    for (int k = 0; k < %zu && !problem; k++)\n        if (output_dims[k]) opf_entry.output_dims(symbols, k, output_dims[k]);\n", program->fusion->graph->outputs.count);
+    opf_text_add(out, "    return problem;\n}\n\n");
+    if (counts)
+        opf_text_printf(out, "int %s_run(const void *const *inputs, const int64_t *const *input_dims, void *const *outputs, void *workspace) {\n"
+                             "    int64_t *const dims[%zu] = {0};\n    return %s_run_dims(inputs, input_dims, outputs, dims, workspace);\n}\n\n",
+                        name, program->fusion->graph->outputs.count, name);
     emit_problems(program, library, out);
 }

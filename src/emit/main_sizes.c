@@ -113,7 +113,7 @@ static void emit_output_dims(const opf_program *program, bool most, opf_text *ou
     opf_text_add(out, "    default: break;\n    }\n}\n\n");
 }
 
-static bool has_counts(const opf_program *program) {
+bool opf_program_has_counts(const opf_program *program) {
     for (size_t i = 0; i < program->n_symbols; i++)
         if (program->sources[i].input < 0) return true;
     return false;
@@ -186,7 +186,7 @@ static void emit_workspace_bytes(const opf_program *program, opf_text *out) {
 void opf_emit_main_sizes(const opf_program *program, opf_text *out) {
     emit_solve(program, out);
     emit_output_dims(program, false, out);
-    if (has_counts(program)) emit_output_dims(program, true, out);
+    if (opf_program_has_counts(program)) emit_output_dims(program, true, out);
     else opf_text_add(out, "static void output_most(const int64_t *symbols, int output, int64_t *dims) { output_dims(symbols, output, dims); }\n\n");
     emit_slots(program, out);
     if (opf_program_has_scratch(program)) emit_scratch(program, out);
