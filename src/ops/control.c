@@ -274,13 +274,22 @@ static bool find_varying(looping *l) {
 static opf_status type_body(looping *l) {
     opf_module *module = l->call->module;
     size_t guards = module->guards.count;
+    opf_status status = OPF_OK;
     for (int attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
         module->guards.count = guards; /* of an attempt with wrong sizes */
         set_inputs(l);
-        opf_graph_retype(l->body, true);
+        status = opf_graph_retype(l->body, true);
         if (!find_varying(l)) break;
     }
     module->guards.count = guards;
+    if (status != OPF_OK && l->control->first && !l->control->trip && opf_call_input(l->call, 0)) {
+        bool quiet = l->call->quiet; /* perhaps it can be typed once the trip count, and so the iteration, is known */
+        l->call->quiet = true;
+        opf_call_unknown(l->call, 0);
+        l->call->quiet = quiet;
+        if (l->call->deferred) return OPF_ERROR_UNSUPPORTED;
+        l->call->failed = false;
+    }
     set_inputs(l);
     return opf_graph_retype(l->body, l->call->quiet);
 }
