@@ -1,5 +1,4 @@
-/* Elements and slices that go where indices say: ScatterElements, ScatterND, MaxUnpool; and TensorScatter, whose places
- * follow each other and so can be asked for from the result. */
+/* Elements and slices that go where indices say: ScatterElements, ScatterND, MaxUnpool. */
 #include <string.h>
 
 #include "ops/families.h"
@@ -98,36 +97,10 @@ static opf_status build_max_unpool(opf_call *call) {
     return OPF_OK;
 }
 
-/* ---- TensorScatter ---- */
-
-static opf_status build_tensor_scatter(opf_call *call) {
-    int rank = opf_call_rank(call, 0), axis = opf_call_axis(call, opf_node_int(call->node, "axis", -2), rank);
-    bool circular = strcmp(opf_node_string(call->node, "mode", "linear"), "circular") == 0;
-    opf_call_check_rank(call, 1, rank, rank, "the update");
-    opf_call_check_same_type(call, 0, 1);
-    if (!call->failed && axis == 0) opf_call_error(call, "attribute", "axis 0 is the batch and cannot be written along");
-    if (call->failed) return OPF_ERROR_INPUT;
-    opf_dim dims[OPF_MAX_RANK];
-    const opf_expr *at[OPF_MAX_RANK], *first = opf_call_int(call, 0), *batch = opf_call_var(call, 0);
-    opf_call_dims(call, 0, dims);
-    for (int k = 0; k < rank; k++)
-        if (k != axis) opf_call_same(call, dims[k], opf_call_dim(call, 1, k), "an axis of cache and update");
-    opf_call_vars(call, 0, rank, at);
-    if (opf_call_input(call, 2)) first = opf_call_convert(call, OPF_INT64, opf_call_load(call, 2, &batch));
-    const opf_expr *behind = opf_sub(call->pool, at[axis], first);
-    if (circular) behind = opf_floormod(call->pool, behind, dims[axis]);
-    const opf_expr *written = opf_call_and(call, opf_call_at_most(call, opf_call_int(call, 0), behind), opf_call_less(call, behind, opf_call_dim(call, 1, axis)));
-    const opf_expr *past = opf_call_load(call, 0, at);
-    at[axis] = behind;
-    opf_call_result(call, 0, opf_call_map(call, NULL, rank, dims, opf_call_choose(call, written, opf_call_load(call, 1, at), past)));
-    return call->failed ? OPF_ERROR_INPUT : OPF_OK;
-}
-
 const opf_op opf_ops_scatter[] = {
     {"", "Scatter", 9, 3, 3, 1, OPF_KIND_OPAQUE, OPF_OP_LIBRARY, build_scatter_elements, NULL},
     {"", "ScatterElements", 11, 3, 3, 1, OPF_KIND_OPAQUE, OPF_OP_LIBRARY, build_scatter_elements, NULL},
     {"", "ScatterND", 11, 3, 3, 1, OPF_KIND_OPAQUE, OPF_OP_LIBRARY, build_scatter_nd, NULL},
     {"", "MaxUnpool", 9, 2, 3, 1, OPF_KIND_OPAQUE, OPF_OP_LIBRARY, build_max_unpool, NULL},
-    {"", "TensorScatter", 24, 2, 3, 1, OPF_KIND_INJECTIVE, 0, build_tensor_scatter, NULL},
 };
 const size_t opf_ops_scatter_count = OPF_COUNT(opf_ops_scatter);

@@ -3,6 +3,7 @@
 #include "ops_support.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Node: Operator/opset, then inputs and attributes. f:DIMS, b:DIMS, u:DIMS are float32, bool and uint8 inputs, i:… an int64
  * constant, name=… an integer attribute, a list where it holds a comma. */
@@ -136,7 +137,18 @@ static void test_kinds(void **state) {
     }
 }
 
+/* One entry an operator and version: of two, only one would ever be found. Scalar lines may be several, for several types. */
+static void test_entries_are_one_each(void **state) {
+    (void)state;
+    for (size_t i = 0; i < opf_op_count(); i++)
+        for (size_t k = i + 1; k < opf_op_count(); k++) {
+            const opf_op *a = opf_op_at(i), *b = opf_op_at(k);
+            bool same = strcmp(a->domain, b->domain) == 0 && strcmp(a->name, b->name) == 0 && a->since == b->since;
+            if (same && (a->build || b->build)) fail_msg("%s::%s of opset %d has two entries", a->domain, a->name, a->since);
+        }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kinds)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kinds), cmocka_unit_test(test_entries_are_one_each)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
