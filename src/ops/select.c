@@ -34,6 +34,7 @@ static opf_status build_topk(opf_call *call) {
     if (!opf_value_content(opf_call_input(call, 1))) return top(call, NULL);
     const opf_expr *const *content;
     int count = opf_call_content(call, 1, &content);
+    if (count == 1 && content[0]->kind == OPF_EXPR_INT && content[0]->integer < 0) return opf_call_error(call, "shape", "k is %lld", (long long)content[0]->integer);
     return count == 1 ? top(call, content[0]) : opf_call_error(call, "shape", "k must be one element and has %d", count);
 }
 
