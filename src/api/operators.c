@@ -6,7 +6,7 @@
 #include "api/context.h"
 
 /* What an entry's meaning is made of. */
-static const char *form_of(const opf_op *op) { return op->scalar ? "scalar" : op->flags & OPF_OP_LIBRARY ? "library" : "stages"; }
+static const char *form_of(const opf_op *op) { return op->scalar ? "scalar" : op->flags & OPF_OP_LIBRARY ? "library" : op->flags & OPF_OP_CONTROL ? "control" : "stages"; }
 
 static void print_text(opf_text *out) {
     opf_text_printf(out, "%-28s %6s  %-7s %s\n", "operator", "since", "form", "kind");
