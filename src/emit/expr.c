@@ -18,6 +18,7 @@ enum { LEVEL_ANY, LEVEL_SELECT, LEVEL_BITS, LEVEL_COMPARE, LEVEL_SUM, LEVEL_PROD
 typedef struct printer {
     const opf_emit_scope *scope;
     opf_text *out;
+    bool index; /* what is printed says where an element lies: it stays far from overflow, loads or not */
 } printer;
 
 static void print(printer *p, const opf_expr *e, int level);
@@ -132,7 +133,7 @@ static const op_row ops[OPF_OP_COUNT] = {
 static void open(printer *p, bool brackets) { if (brackets) opf_text_add(p->out, "("); }
 static void shut(printer *p, bool brackets) { if (brackets) opf_text_add(p->out, ")"); }
 
-static bool is_index(const opf_expr *e) { return e->dtype == OPF_INT64 && !opf_expr_has_load(e); }
+static bool is_index(const printer *p, const opf_expr *e) { return e->dtype == OPF_INT64 && (p->index || !opf_expr_has_load(e)); }
 
 static bool nonnegative(const printer *p, const opf_expr *e) {
     int64_t value;
@@ -225,9 +226,9 @@ static void print_operation(printer *p, const opf_expr *e, int level) {
         open(p, brackets);
         print_bits(p, e);
         shut(p, brackets);
-    } else if (is_index(e) && e->n_args == 2 && !opf_scalar_ops[e->op].compares) {
+    } else if (is_index(p, e) && e->n_args == 2 && !opf_scalar_ops[e->op].compares) {
         print_index_binary(p, e, level);
-    } else if (row->infix && (real || !row->name || (is_index(e) && e->op == OPF_OP_NEG))) {
+    } else if (row->infix && (real || !row->name || (is_index(p, e) && e->op == OPF_OP_NEG))) {
         if (e->n_args == 2) {
             print_infix(p, e, row->infix, row->level, level);
         } else {
@@ -310,14 +311,18 @@ static void print(printer *p, const opf_expr *e, int level) {
 }
 
 void opf_emit_expr(const opf_expr *e, const opf_emit_scope *scope, opf_text *out) {
-    print(&(printer){scope, out}, e, LEVEL_ANY);
+    print(&(printer){scope, out, false}, e, LEVEL_ANY);
 }
 
 void opf_emit_operand(const opf_expr *e, const opf_emit_scope *scope, opf_text *out) {
-    print(&(printer){scope, out}, e, LEVEL_PRIMARY);
+    print(&(printer){scope, out, false}, e, LEVEL_PRIMARY);
 }
 
-void opf_emit_dim(opf_dim dim, opf_text *out) { print(&(printer){NULL, out}, dim, LEVEL_ANY); }
+void opf_emit_index(const opf_expr *e, const opf_emit_scope *scope, opf_text *out) {
+    print(&(printer){scope, out, true}, e, LEVEL_ANY);
+}
+
+void opf_emit_dim(opf_dim dim, opf_text *out) { print(&(printer){NULL, out, true}, dim, LEVEL_ANY); }
 
 /* ---- names ---- */
 

@@ -12,6 +12,9 @@ bool opf_emit_is_word(const char *name);           /* a keyword of C, or a name 
 /* Like opf_emit_expr, in parentheses where it is no primary expression. */
 void opf_emit_operand(const opf_expr *e, const opf_emit_scope *scope, opf_text *out);
 
+/* Like opf_emit_expr for the index of an element: written with C's own operators. */
+void opf_emit_index(const opf_expr *e, const opf_emit_scope *scope, opf_text *out);
+
 /* The comment above a kernel. */
 void opf_emit_banner(const opf_nest *nest, opf_text *out);
 

@@ -44,8 +44,9 @@ static void print_place(opf_statements *s, int buffer, const opf_expr *offset, o
     s->used[buffer] = true;
     opf_text_add(out, s->buffers[buffer]);
     if (!offset) return;
+    opf_emit_scope scope = scope_of(s);
     opf_text_add(out, "[");
-    print(s, offset, out);
+    opf_emit_index(offset, &scope, out);
     opf_text_add(out, "]");
 }
 

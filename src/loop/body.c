@@ -34,7 +34,7 @@ static bool is_value(const opf_expr *e) {
 /* A side of a select that must not be read where the other is taken. */
 static bool is_guarded(const body *b, const opf_expr *select, int arg) {
     const opf_expr *e = select->args[arg];
-    return select->kind == OPF_EXPR_SELECT && arg > 0 && e->kind == OPF_EXPR_LOAD && e->n_args && !opf_map_has(&b->s->safe, e);
+    return select->kind == OPF_EXPR_SELECT && arg > 0 && e->kind == OPF_EXPR_LOAD && e->n_args && !opf_is_safe(b->s, e, OPF_SAFE);
 }
 
 static void count_uses(body *b, const opf_expr *e) {
@@ -68,16 +68,16 @@ static bool runs_surely(const body *b, int j) {
     return opf_surely_positive(b->s, opf_sub(b->s->pool, range->to, range->from));
 }
 
-static bool is_register_only(const opf_expr *e, void *data) {
-    (void)data;
-    return e->kind != OPF_EXPR_LOAD || e->n_args == 0;
+static bool reads_safely(const opf_expr *e, void *data) {
+    return e->kind != OPF_EXPR_LOAD || e->n_args == 0 || opf_is_safe(data, e, OPF_SAFE_ANYWHERE);
 }
 
-static bool reads_memory(const body *b, const opf_expr *e) { return !opf_expr_visit(b->s->pool, e, is_register_only, NULL); }
+/* Does it read what may not be there where a loop does not run? */
+static bool needs_guard(const body *b, const opf_expr *e) { return !opf_expr_visit(b->s->pool, e, reads_safely, b->s); }
 
 /* A load that stands outside of a loop must not be read where the loop does not run. */
 static int safe_level(const body *b, const opf_expr *e, int level) {
-    if (!reads_memory(b, e)) return level;
+    if (!needs_guard(b, e)) return level;
     for (int j = b->ranges->count - 1; j >= level; j--)
         if (!known_before(b, level, j) && !runs_surely(b, j)) return j + 1;
     return level;
@@ -96,9 +96,18 @@ static int level_of(body *b, const opf_expr *e) {
     return n->level = safe_level(b, e, level);
 }
 
+static bool is_register_only(const opf_expr *e, void *data) {
+    (void)data;
+    return e->kind != OPF_EXPR_LOAD || e->n_args == 0;
+}
+
 static void guard_level(body *b, const opf_expr *e, int level) {
     opf_pool *pool = b->s->pool;
-    if (!reads_memory(b, e)) return;
+    if (opf_expr_visit(pool, e, is_register_only, NULL)) return;
+    if (!needs_guard(b, e)) { /* its tensor has elements, if the root has */
+        for (int j = level; j < b->ranges->count; j++) runs_surely(b, j);
+        return;
+    }
     for (int j = level; j < b->ranges->count; j++) {
         if (runs_surely(b, j)) continue;
         const opf_expr *runs = opf_binary(pool, OPF_OP_LT, b->ranges->at[j].from, b->ranges->at[j].to);
@@ -108,16 +117,23 @@ static void guard_level(body *b, const opf_expr *e, int level) {
 
 /* ---- names ---- */
 
-static const opf_expr *named(body *b, const opf_expr *e, int reader) {
+/* Sums and products of an element's index are written where they are used; what they are made of may get a name. */
+static bool is_index_arithmetic(const opf_expr *e) {
+    bool arithmetic = e->kind == OPF_EXPR_BINARY && (e->op == OPF_OP_ADD || e->op == OPF_OP_SUB || e->op == OPF_OP_MUL);
+    return arithmetic && e->dtype == OPF_INT64;
+}
+
+static const opf_expr *named(body *b, const opf_expr *e, int reader, bool index) {
     if (!is_value(e)) return e;
     node *n = node_of(b, e);
     if (n->temporary >= 0) return opf_buffer_load(b->s, n->temporary, NULL);
     int level = level_of(b, e), innermost = b->ranges->count;
     bool in_register = e->kind == OPF_EXPR_LOAD && e->n_args == 0;
     bool repeated = n->uses > 1 && !(b->hoist_only && level == innermost);
-    bool name = !in_register && (repeated || level < reader);
+    bool name = !in_register && (repeated || level < reader) && !(index && is_index_arithmetic(e));
+    index = e->kind == OPF_EXPR_LOAD || (index && is_index_arithmetic(e));
     const opf_expr *args[OPF_MAX_RANK];
-    for (int i = 0; i < e->n_args; i++) args[i] = is_guarded(b, e, i) ? e->args[i] : named(b, e->args[i], name ? level : reader);
+    for (int i = 0; i < e->n_args; i++) args[i] = is_guarded(b, e, i) ? e->args[i] : named(b, e->args[i], name ? level : reader, index);
     const opf_expr *value = opf_rebuild(b->s->pool, e, args);
     if (!name || !is_value(value) || value->n_args == 0) return value;
     guard_level(b, e, level);
@@ -127,7 +143,7 @@ static const opf_expr *named(body *b, const opf_expr *e, int reader) {
 }
 
 static void store(body *b, const opf_target *target) {
-    const opf_expr *value = named(b, target->value, b->ranges->count);
+    const opf_expr *value = named(b, target->value, b->ranges->count, false);
     const opf_nest_buffer *buffer = opf_buffer_at(b->s, target->buffer);
     opf_block *innermost = &b->level[b->ranges->count];
     if (buffer->memory == OPF_MEMORY_REGISTER && !buffer->changes) opf_code_define(b->s, innermost, target->buffer, value);
@@ -210,12 +226,31 @@ static bool in_blocks(opf_scheduler *s, opf_ranges *ranges, opf_targets *targets
     for (size_t i = 0; i < targets->list.count; i++) {
         opf_target *target = &targets->list.data[i];
         target->offset = opf_substitute(s, target->offset, last->variable, value);
-        target->value = opf_substitute(s, target->value, last->variable, value);
+        target->value = opf_substitute_safely(s, target->value, last->variable, value);
     }
     const opf_expr *at = opf_min(s->pool, opf_variable(s, base), opf_sub(s->pool, last->to, opf_int(s->pool, block)));
     *last = (opf_range){.variable = base, .from = last->from, .to = last->to, .step = block, .start = start, .at = at};
     ranges->at[ranges->count++] = (opf_range){.variable = lane, .from = opf_int(s->pool, 0), .to = opf_int(s->pool, block)};
     return true;
+}
+
+/* Loops of one iteration are none. */
+static void drop_single(opf_scheduler *s, opf_ranges *ranges, opf_targets *targets, int first) {
+    for (int j = ranges->count; j-- > first;) {
+        const opf_range *range = &ranges->at[j];
+        if (!opf_is_value(opf_sub(s->pool, range->to, range->from), 1)) continue;
+        for (size_t i = 0; i < targets->list.count; i++) {
+            opf_target *target = &targets->list.data[i];
+            if (target->offset) target->offset = opf_substitute(s, target->offset, range->variable, range->from);
+            target->value = opf_substitute_safely(s, target->value, range->variable, range->from);
+        }
+        for (int k = j + 1; k < ranges->count; k++) {
+            ranges->at[k].from = opf_substitute(s, ranges->at[k].from, range->variable, range->from);
+            ranges->at[k].to = opf_substitute(s, ranges->at[k].to, range->variable, range->from);
+        }
+        for (int k = j; k + 1 < ranges->count; k++) ranges->at[k] = ranges->at[k + 1];
+        ranges->count--;
+    }
 }
 
 /* Readies the innermost loop for the compiler's vectoriser. */
@@ -236,6 +271,7 @@ static opf_targets copy_of(opf_scheduler *s, const opf_targets *targets) {
 void opf_body(opf_scheduler *s, opf_block *block, const opf_ranges *loops, const opf_targets *given) {
     opf_ranges shaped = *loops, *ranges = &shaped;
     opf_targets copy = copy_of(s, given), *targets = &copy;
+    drop_single(s, ranges, targets, 0);
     shape_innermost(s, ranges, targets);
     body b = prepared(s, ranges, targets);
     for (size_t i = 0; i < targets->list.count; i++) store(&b, &targets->list.data[i]);
@@ -246,6 +282,7 @@ void opf_body(opf_scheduler *s, opf_block *block, const opf_ranges *loops, const
 const opf_expr *opf_body_in(opf_scheduler *s, opf_block *before, opf_block *inside, int shared, const opf_ranges *loops, const opf_targets *given) {
     opf_ranges shaped = *loops, *ranges = &shaped;
     opf_targets copy = copy_of(s, given), *targets = &copy;
+    drop_single(s, ranges, targets, shared);
     if (shared < ranges->count) shape_innermost(s, ranges, targets);
     body b = prepared(s, ranges, targets);
     for (size_t i = 0; i < targets->list.count; i++) store(&b, &targets->list.data[i]);
@@ -263,7 +300,7 @@ const opf_expr *opf_hoist(opf_scheduler *s, opf_block *block, const opf_range *r
     opf_ranges ranges = {.count = 1, .at = {*range}};
     body b = prepared(s, &ranges, targets);
     b.hoist_only = true;
-    for (size_t i = 0; i < targets->list.count; i++) targets->list.data[i].value = named(&b, targets->list.data[i].value, 1);
+    for (size_t i = 0; i < targets->list.count; i++) targets->list.data[i].value = named(&b, targets->list.data[i].value, 1, false);
     opf_block_append(s, block, &b.level[0]);
     return b.guard[0];
 }

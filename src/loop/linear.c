@@ -51,7 +51,7 @@ static access item_access(const linearizer *l, const opf_expr *load) {
 static bool in_range(const linearizer *l, const access *a, bool conditional) {
     opf_pool *pool = l->s->pool;
     for (int i = 0; i < a->rank; i++) {
-        if (conditional && !opf_surely_positive(l->s, a->extents[i])) return false;
+        if (conditional && !opf_is_positive(l->s, a->extents[i])) return false;
         if (opf_is_value(a->indices[i], 0)) continue; /* nothing is evaluated in an empty domain */
         if (!opf_proves_le(l->s, opf_int(pool, 0), a->indices[i])) return false;
         if (!opf_proves_lt(l->s, a->indices[i], a->extents[i])) return false;
@@ -69,8 +69,11 @@ static const opf_expr *plain_load(linearizer *l, const opf_expr *load, bool cond
     for (int i = 0; i < a.rank; i++) indices[i] = linear(l, a.indices[i], NULL);
     const opf_expr *offset = opf_simple(s, opf_row_major(s, a.rank, a.extents, indices));
     const opf_expr *e = opf_load(s->pool, (opf_dtype)load->dtype, a.buffer, a.scalar ? 0 : 1, &offset);
-    *safe = in_range(l, &a, conditional);
-    if (*safe) opf_map_set(&s->safe, e, s);
+    bool anywhere = in_range(l, &a, true);
+    *safe = anywhere || (!conditional && in_range(l, &a, false));
+    if (conditional && anywhere)
+        for (int i = 0; i < a.rank; i++) opf_surely_positive(s, a.extents[i]); /* its condition is left out */
+    if (*safe) opf_note_safe(s, e, anywhere ? OPF_SAFE_ANYWHERE : OPF_SAFE);
     return e;
 }
 

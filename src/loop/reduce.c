@@ -223,7 +223,7 @@ static void combine_chunks(const reduction *r, opf_block *block, int accumulator
     int array = opf_buffer_new(s, OPF_MEMORY_STACK, r->stage->accumulator, "term", opf_int(s->pool, chunk.size));
     opf_code_array(s, block, array);
     opf_block *body = opf_chunk_loop(s, block, &chunk, range->from, range->to);
-    opf_targets targets = one_target(s, array, opf_variable(s, chunk.lane), opf_simple(s, opf_substitute(s, r->term, range->variable, chunk.value)));
+    opf_targets targets = one_target(s, array, opf_variable(s, chunk.lane), opf_simple(s, opf_substitute_safely(s, r->term, range->variable, chunk.value)));
     opf_range lanes = {.variable = chunk.lane, .from = opf_int(s->pool, 0), .to = chunk.count};
     if (chunk.base < 0) lanes = (opf_range){.variable = chunk.lane, .from = range->from, .to = range->to};
     bool whole = opf_is_value(lanes.from, 0) && lanes.to == chunk.count;

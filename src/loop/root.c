@@ -206,7 +206,8 @@ static const opf_expr *with_lane(opf_pool *pool, const opf_expr *leaf, void *dat
         const opf_expr *lane = opf_variable(l->s, l->chunk->lane), *offset = lane;
         if (leaf->n_args) offset = opf_add(pool, opf_mul(pool, leaf->args[0], opf_int(pool, l->chunk->size)), lane);
         const opf_expr *load = opf_load(pool, (opf_dtype)leaf->dtype, leaf->index, 1, &offset);
-        if (leaf->n_args == 0 || opf_map_has(&l->s->safe, leaf)) opf_map_set(&l->s->safe, load, l->s);
+        if (leaf->n_args == 0) opf_note_safe(l->s, load, OPF_SAFE_ANYWHERE);
+        else if (opf_is_safe(l->s, leaf, OPF_SAFE)) opf_note_safe(l->s, load, opf_is_safe(l->s, leaf, OPF_SAFE_ANYWHERE) ? OPF_SAFE_ANYWHERE : OPF_SAFE);
         return load;
     }
     return NULL;

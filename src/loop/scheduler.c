@@ -40,10 +40,35 @@ const opf_expr *opf_substitute(opf_scheduler *s, const opf_expr *e, int variable
     return opf_expr_bind(s->pool, e, variable + 1, list);
 }
 
+bool opf_is_safe(const opf_scheduler *s, const opf_expr *load, opf_safety at_least) {
+    return (uintptr_t)opf_map_get(&s->safe, load) >= (uintptr_t)at_least;
+}
+
+void opf_note_safe(opf_scheduler *s, const opf_expr *load, opf_safety safety) {
+    if (!opf_is_safe(s, load, safety)) opf_map_set(&s->safe, load, (void *)(uintptr_t)safety);
+}
+
+typedef struct carrying { opf_scheduler *s; int variable; const opf_expr *by; bool simplify; } carrying;
+
+static bool carry_safety(const opf_expr *e, void *data) {
+    carrying *c = data;
+    uintptr_t safety = e->kind == OPF_EXPR_LOAD && e->n_args ? (uintptr_t)opf_map_get(&c->s->safe, e) : 0;
+    if (!safety || !opf_expr_has_var(e, c->variable)) return true;
+    const opf_expr *now = opf_substitute(c->s, e, c->variable, c->by);
+    opf_note_safe(c->s, c->simplify ? opf_simple(c->s, now) : now, (opf_safety)safety);
+    return true;
+}
+
+const opf_expr *opf_substitute_safely(opf_scheduler *s, const opf_expr *e, int variable, const opf_expr *by) {
+    opf_expr_visit(s->pool, e, carry_safety, &(carrying){s, variable, by, false});
+    return opf_substitute(s, e, variable, by);
+}
+
 void opf_substitute_all(opf_scheduler *s, opf_slots *slots, int variable, const opf_expr *by) {
     for (size_t i = 0; i < slots->list.count; i++) {
         const opf_expr **slot = slots->list.data[i];
         if (!*slot || !opf_expr_has_var(*slot, variable)) continue;
+        opf_expr_visit(s->pool, *slot, carry_safety, &(carrying){s, variable, by, true});
         *slot = opf_simple(s, opf_substitute(s, *slot, variable, by));
     }
 }
@@ -116,12 +141,15 @@ static bool only_root_symbols(const opf_expr *e, void *data) {
     return false;
 }
 
-bool opf_surely_positive(opf_scheduler *s, opf_dim extent) {
+bool opf_is_positive(opf_scheduler *s, opf_dim extent) {
     int64_t value;
     if (opf_is_int(extent, &value)) return value > 0;
     opf_domain none = {0, NULL};
-    if (!opf_expr_prove_lt(s->pool, opf_int(s->pool, 0), extent, none)) return false;
-    if (!opf_expr_visit(s->pool, extent, only_root_symbols, s)) return false;
-    s->relies_on_root = true;
-    return true;
+    return opf_expr_prove_lt(s->pool, opf_int(s->pool, 0), extent, none) && opf_expr_visit(s->pool, extent, only_root_symbols, s);
+}
+
+bool opf_surely_positive(opf_scheduler *s, opf_dim extent) {
+    bool positive = opf_is_positive(s, extent);
+    if (positive && !opf_is_int(extent, NULL)) s->relies_on_root = true;
+    return positive;
 }

@@ -72,6 +72,13 @@ typedef struct opf_root {
     opf_item **items;          /* by stage; NULL where not needed */
 } opf_root;
 
+/* What is known of a load, from the ranges of its own variables. */
+typedef enum opf_safety {
+    OPF_UNSAFE,
+    OPF_SAFE,                  /* in range wherever there are elements, also where a condition around it fails */
+    OPF_SAFE_ANYWHERE          /* and its tensor has elements: it may be read before loops that do not run */
+} opf_safety;
+
 typedef struct opf_scheduler {
     opf_pool *pool;
     opf_arena *arena;
@@ -85,7 +92,7 @@ typedef struct opf_scheduler {
     bool *kept, *never_kept;
     bool *stored;              /* by result: some root computes it */
     const opf_expr **bodies, **seconds; /* by stage: with inlined stages substituted, over the stage's variables */
-    opf_map safe;              /* loads (offset form) that are in range at every point */
+    opf_map safe;              /* loads (offset form) → opf_safety */
     int n_temporaries;
     int boxes;
     opf_axes root;             /* of the root that is being emitted: its extents are taken to be at least 1 … */
@@ -103,6 +110,10 @@ const opf_expr *opf_simple(opf_scheduler *s, const opf_expr *e); /* simplified o
 bool opf_proves_le(opf_scheduler *s, const opf_expr *a, const opf_expr *b);
 bool opf_proves_lt(opf_scheduler *s, const opf_expr *a, const opf_expr *b);
 const opf_expr *opf_substitute(opf_scheduler *s, const opf_expr *e, int variable, const opf_expr *by);
+/* The same for values: what is known of their loads stays known. */
+const opf_expr *opf_substitute_safely(opf_scheduler *s, const opf_expr *e, int variable, const opf_expr *by);
+bool opf_is_safe(const opf_scheduler *s, const opf_expr *load, opf_safety at_least);
+void opf_note_safe(opf_scheduler *s, const opf_expr *load, opf_safety safety);
 void opf_substitute_all(opf_scheduler *s, opf_slots *slots, int variable, const opf_expr *by);
 int opf_buffer_new(opf_scheduler *s, opf_memory memory, opf_dtype dtype, const char *name, opf_dim elements);
 int opf_buffer_temporary(opf_scheduler *s, opf_dtype dtype);      /* a register that is assigned once */
@@ -116,7 +127,8 @@ bool opf_depends(const opf_expr *e, const opf_axes *axes);        /* does any of
 int64_t opf_nominal_product(const opf_scheduler *s, const opf_axes *axes);
 opf_dim opf_extent_product(opf_scheduler *s, const opf_axes *axes, int from, int to);
 bool opf_is_factor(const opf_expr *e, const opf_expr *product);   /* is e one of the factors that are multiplied? */
-/* Extent at least 1 whenever the root's domain is not empty? Notes that this was relied on. */
+/* Extent at least 1 whenever the root's domain is not empty? The second notes that this was relied on. */
+bool opf_is_positive(opf_scheduler *s, opf_dim extent);
 bool opf_surely_positive(opf_scheduler *s, opf_dim extent);
 
 /* ---- window.c ---- */

@@ -142,7 +142,7 @@ static void emit_block(transposing *t, opf_block *block, const opf_targets *targ
     for (size_t i = 0; i < targets->list.count; i++) {
         opf_target target = targets->list.data[i];
         target.value = opf_expr_map(pool, target.value, with_arrays, &r);
-        target.value = opf_substitute(s, opf_substitute(s, target.value, t->outer, outer), t->inner, inner);
+        target.value = opf_substitute_safely(s, opf_substitute_safely(s, target.value, t->outer, outer), t->inner, inner);
         target.offset = opf_substitute(s, opf_substitute(s, target.offset, t->outer, outer), t->inner, inner);
         OPF_PUSH(s->arena, &inside.list, target);
     }
