@@ -3,7 +3,8 @@
  * The anchor is the group's one reduction. Its axes fall into four roles:
  *   outer  both operands walk along it, or none, or it does not fit a role below: loops outside
  *   row    m: only A walks along it
- *   column n: only B walks along it, at the end of the output's axes, at most two
+ *   column n: only B walks along it; the last of these, and the one before it where the two lie beside each other or B
+ *          walks along both as one. What the output has behind its columns makes stores strided
  *   depth  k: the reduction
  * Rows, columns and depth are each walked as one flat index. Columns are the vector's lanes; a tile is `height` rows by
  * `width` vectors, its accumulators named variables.

@@ -75,26 +75,35 @@ typedef struct candidate {
     const char *names[3 * OPF_MAX_RANK];
     const opf_expr *value[3 * OPF_MAX_RANK]; /* of the anchor's own: over the candidates, NULL: itself */
     bool used[3 * OPF_MAX_RANK];
+    int parts[3 * OPF_MAX_RANK];             /* of an axis that was split: the outer part, behind which the inner one stands */
     const opf_expr *left, *right;
 } candidate;
 
-typedef struct division { int variable; int64_t divisor; } division;
+typedef struct division { opf_pool *pool; const candidate *axes; int variable; int64_t divisor; } division;
 
+/* A variable that stands alone in what is divided, and whose extent the divisor divides. */
 static bool visit_division(const opf_expr *e, void *data) {
     division *d = data;
+    int64_t divisor;
     bool divides = e->kind == OPF_EXPR_BINARY && (e->op == OPF_OP_FLOORDIV || e->op == OPF_OP_FLOORMOD);
-    if (!divides || e->args[0]->kind != OPF_EXPR_VAR || !opf_is_int(e->args[1], &d->divisor)) return true;
-    d->variable = e->args[0]->index;
-    return false;
+    if (!divides || !opf_is_int(e->args[1], &divisor) || divisor < 2) return true;
+    for (int v = 0; v < d->axes->n; v++) {
+        const opf_expr *coefficient, *rest;
+        if (!d->axes->used[v] || !opf_expr_affine(d->pool, e->args[0], v, &coefficient, &rest) || !opf_is_value(coefficient, 1)) continue;
+        opf_dim extent = d->axes->extents[v], by = opf_int(d->pool, divisor);
+        if (opf_mul(d->pool, opf_floordiv(d->pool, extent, by), by) != extent) continue;
+        d->variable = v;
+        d->divisor = divisor;
+        return false;
+    }
+    return true;
 }
 
-/* One variable that an operand divides by a number that divides its extent (the groups of a convolution). */
+/* One axis that an operand divides: groups of a convolution, phases of a transposed one, heads of an attention. */
 static bool find_division(const opf_tiler *tiler, const candidate *c, const opf_expr *e, division *out) {
-    int64_t extent;
-    out->variable = -1;
+    *out = (division){tiler->pool, c, -1, 0};
     opf_expr_visit(tiler->pool, e, visit_division, out);
-    return out->variable >= 0 && out->variable < tiler->anchor->n_axes && opf_is_int(c->extents[out->variable], &extent) && out->divisor > 1 &&
-           extent % out->divisor == 0;
+    return out->variable >= 0;
 }
 
 static void bind_candidate(opf_tiler *tiler, candidate *c, int variable, const opf_expr *value) {
@@ -108,20 +117,20 @@ static void bind_candidate(opf_tiler *tiler, candidate *c, int variable, const o
 }
 
 static void split_axis(opf_tiler *tiler, candidate *c, division d) {
-    int64_t extent = 1;
-    opf_is_int(c->extents[d.variable], &extent);
+    opf_pool *pool = tiler->pool;
     int outer = c->n, inner = c->n + 1;
-    c->extents[outer] = opf_int(tiler->pool, extent / d.divisor);
-    c->extents[inner] = opf_int(tiler->pool, d.divisor);
-    c->names[outer] = opf_arena_printf(tiler->arena, "%s_group", c->names[d.variable]);
+    opf_dim by = opf_int(pool, d.divisor), count = opf_floordiv(pool, c->extents[d.variable], by);
+    c->extents[outer] = count;
+    c->extents[inner] = by;
+    c->names[outer] = opf_arena_printf(tiler->arena, "%s_outer", c->names[d.variable]);
     c->names[inner] = opf_arena_printf(tiler->arena, "%s_inner", c->names[d.variable]);
-    c->used[outer] = extent / d.divisor > 1;
+    c->used[outer] = !opf_is_value(count, 1);
     c->used[inner] = true;
-    c->value[outer] = c->used[outer] ? NULL : opf_int(tiler->pool, 0);
+    c->value[outer] = c->used[outer] ? NULL : opf_int(pool, 0);
+    c->parts[d.variable] = outer;
     c->n += 2;
-    const opf_expr *high = c->used[outer] ? opf_var(tiler->pool, outer) : opf_int(tiler->pool, 0);
-    const opf_expr *scaled = opf_mul(tiler->pool, high, opf_int(tiler->pool, d.divisor));
-    bind_candidate(tiler, c, d.variable, opf_add(tiler->pool, scaled, opf_var(tiler->pool, inner)));
+    const opf_expr *high = c->used[outer] ? opf_var(pool, outer) : opf_int(pool, 0);
+    bind_candidate(tiler, c, d.variable, opf_add(pool, opf_mul(pool, high, by), opf_var(pool, inner)));
 }
 
 static bool find_candidates(opf_tiler *tiler, candidate *c) {
@@ -140,19 +149,18 @@ static bool find_candidates(opf_tiler *tiler, candidate *c) {
     for (int k = 0; k < n; k++)
         if (opf_is_value(c->extents[k], 1)) bind_candidate(tiler, c, k, opf_int(tiler->pool, 0));
     division d;
-    for (int guard = 0; guard < 4 && (find_division(tiler, c, c->left, &d) || find_division(tiler, c, c->right, &d)); guard++) split_axis(tiler, c, d);
+    for (int splits = 0; splits < 6 && (find_division(tiler, c, c->left, &d) || find_division(tiler, c, c->right, &d)); splits++) split_axis(tiler, c, d);
     return true;
 }
 
-/* The last of the output's axes, and those before it, in order: candidates of the anchor or what they were split into. */
-static int output_axes(const opf_tiler *tiler, const candidate *c, int *axes) {
-    int count = 0, n = tiler->anchor->n_axes + tiler->anchor->n_reduce;
-    for (int k = 0; k < tiler->anchor->n_axes; k++) {
-        if (c->used[k]) axes[count++] = k;
-        for (int s = n; s < c->n; s++)
-            if (c->used[s] && c->value[k] && opf_expr_has_var(c->value[k], s)) axes[count++] = s;
+/* The axes that stand in the place of axes first … first+count-1, in order. */
+static int axes_in_place_of(const candidate *c, int first, int count, int *axes) {
+    int n = 0;
+    for (int k = first; k < first + count; k++) {
+        if (c->used[k]) axes[n++] = k;
+        else if (c->parts[k]) n += axes_in_place_of(c, c->parts[k], 2, axes + n);
     }
-    return count;
+    return n;
 }
 
 static void add_axis(opf_tiler *tiler, const candidate *c, int axis, opf_axis_role role, const opf_expr **bind) {
@@ -166,40 +174,73 @@ static void count_roles(opf_tile *tile) {
     for (int k = 0; k < tile->n_axes; k++) ++*counts[tile->axes[k].role];
 }
 
-static bool assign_roles(opf_tiler *tiler, candidate *c) {
-    int axes[3 * OPF_MAX_RANK], n = output_axes(tiler, c, axes), reduce = tiler->anchor->n_axes;
-    opf_axis_role roles[3 * OPF_MAX_RANK];
-    if (n == 0) return opf_tiler_refuse(tiler, "the result is a single element");
-    if (opf_expr_has_var(c->left, axes[n - 1])) { /* B is the operand that walks along the last axis */
-        const opf_expr *swap = c->left;
-        c->left = c->right;
-        c->right = swap;
+/* The anchor's plain variables over the tile's axes: what a split axis was replaced by may hold axes that were split later. */
+static void set_point(opf_tiler *tiler, const candidate *c, const opf_expr *const *bind) {
+    tiler->root = OPF_ARRAY(tiler->arena, const opf_expr *, tiler->anchor->n_axes);
+    for (int k = 0; k < tiler->anchor->n_axes; k++) {
+        const opf_expr *value = opf_var(tiler->pool, k);
+        for (int level = 0; level < 8; level++) value = opf_expr_bind(tiler->pool, value, c->n, c->value);
+        tiler->root[k] = opf_expr_bind(tiler->pool, value, c->n, bind);
     }
-    if (opf_expr_has_var(c->left, axes[n - 1]) || !opf_expr_has_var(c->right, axes[n - 1]))
-        return opf_tiler_refuse(tiler, "both operands or none walk along the last axis");
-    int columns = 0;
-    bool trailing = true;
-    for (int k = n - 1; k >= 0; k--) {
+    tiler->tile->point = tiler->root;
+}
+
+/* Position (in `axes`) of the last axis that only `own` walks along; -1: none. */
+static int last_own(const int *axes, int n, const opf_expr *own, const opf_expr *other) {
+    for (int k = n - 1; k >= 0; k--)
+        if (opf_expr_has_var(own, axes[k]) && !opf_expr_has_var(other, axes[k])) return k;
+    return -1;
+}
+
+/* Is axis `outer` of a plain load walked evenly with axis `inner`, as one flat index? */
+static bool walks_together(const opf_tiler *tiler, const candidate *c, const opf_expr *value, int outer, int inner) {
+    const opf_expr *a, *b, *rest;
+    if (value->kind != OPF_EXPR_LOAD || value->index >= tiler->n_inputs) return false;
+    const opf_expr *offset = opf_tiler_offset(tiler, value);
+    return opf_expr_affine(tiler->pool, offset, outer, &a, &rest) && opf_expr_affine(tiler->pool, rest, inner, &b, &rest) &&
+           a == opf_mul(tiler->pool, b, c->extents[inner]);
+}
+
+/* B, and with it the columns: the operand that alone walks along the last such axis, unless that is too short for a vector
+ * and the other operand has a longer one. c->right becomes B; its last own axis is returned (position in axes; -1: none). */
+static int choose_columns(candidate *c, const int *axes, int n) {
+    enum { SHORT = 8 };
+    int left = last_own(axes, n, c->left, c->right), right = last_own(axes, n, c->right, c->left);
+    int64_t left_size = left >= 0 ? opf_dim_nominal(c->extents[axes[left]]) : 0, right_size = right >= 0 ? opf_dim_nominal(c->extents[axes[right]]) : 0;
+    bool swap = left > right ? left_size >= SHORT || right_size <= left_size : right_size < SHORT && left_size > right_size;
+    if (swap) {
+        const opf_expr *keep = c->left;
+        c->left = c->right;
+        c->right = keep;
+    }
+    return swap ? left : right;
+}
+
+static bool assign_roles(opf_tiler *tiler, candidate *c) {
+    int axes[3 * OPF_MAX_RANK], depth[3 * OPF_MAX_RANK];
+    int n = axes_in_place_of(c, 0, tiler->anchor->n_axes, axes), n_depth = axes_in_place_of(c, tiler->anchor->n_axes, tiler->anchor->n_reduce, depth);
+    if (n == 0) return opf_tiler_refuse(tiler, "the result is a single element");
+    if (n_depth == 0) return opf_tiler_refuse(tiler, "the sum has a single term");
+    int last = choose_columns(c, axes, n), before;
+    if (last < 0) return opf_tiler_refuse(tiler, "no axis belongs to one operand alone");
+    for (before = last - 1; before >= 0; before--)
+        if (opf_expr_has_var(c->right, axes[before]) && !opf_expr_has_var(c->left, axes[before])) break;
+    if (before >= 0 && before != last - 1 && !walks_together(tiler, c, c->right, axes[before], axes[last])) before = -1;
+    opf_axis_role roles[3 * OPF_MAX_RANK];
+    for (int k = 0; k < n; k++) {
         bool in_a = opf_expr_has_var(c->left, axes[k]), in_b = opf_expr_has_var(c->right, axes[k]);
-        trailing = trailing && in_b && !in_a && columns < 2;
-        columns += trailing;
-        roles[k] = trailing ? OPF_AXIS_COLUMN : in_a && !in_b ? OPF_AXIS_ROW : OPF_AXIS_OUTER;
+        roles[k] = k == last || k == before ? OPF_AXIS_COLUMN : in_a && !in_b ? OPF_AXIS_ROW : OPF_AXIS_OUTER;
     }
     const opf_expr *bind[3 * OPF_MAX_RANK] = {NULL};
-    tiler->tile->axes = OPF_ARRAY(tiler->arena, opf_tile_axis, n + tiler->anchor->n_reduce);
+    tiler->tile->axes = OPF_ARRAY(tiler->arena, opf_tile_axis, n + n_depth);
     for (opf_axis_role role = OPF_AXIS_OUTER; role <= OPF_AXIS_COLUMN; role++)
         for (int k = 0; k < n; k++)
             if (roles[k] == role) add_axis(tiler, c, axes[k], role, bind);
-    for (int k = 0; k < tiler->anchor->n_reduce; k++)
-        if (c->used[reduce + k]) add_axis(tiler, c, reduce + k, OPF_AXIS_DEPTH, bind);
+    for (int k = 0; k < n_depth; k++) add_axis(tiler, c, depth[k], OPF_AXIS_DEPTH, bind);
     count_roles(tiler->tile);
-    if (!tiler->tile->n_depth) return opf_tiler_refuse(tiler, "the sum has a single term");
     tiler->tile->a.value = opf_expr_bind(tiler->pool, c->left, c->n, bind);
     tiler->tile->b.value = opf_expr_bind(tiler->pool, c->right, c->n, bind);
-    tiler->root = OPF_ARRAY(tiler->arena, const opf_expr *, tiler->anchor->n_axes);
-    for (int k = 0; k < tiler->anchor->n_axes; k++)
-        tiler->root[k] = opf_expr_bind(tiler->pool, c->value[k] ? c->value[k] : opf_var(tiler->pool, k), c->n, bind);
-    tiler->tile->point = tiler->root;
+    set_point(tiler, c, bind);
     return true;
 }
 

@@ -251,12 +251,15 @@ static void size_scratch(opf_tiler *tiler) {
 
 /* ---- whole ---- */
 
-/* The sums are the only result, whole tiles cover it exactly, and its columns are contiguous. */
+/* The sums are the only result, whole tiles cover it exactly, and its columns are contiguous in memory. */
 static bool can_store_direct(const opf_tiler *tiler) {
     const opf_tile *tile = tiler->tile;
     int64_t rows, columns;
     if (tile->epilogue.count != 1 || tile->epilogue.data[0].stage != tile->anchor) return false;
     if (tile->n_row > 1 || tile->b.source == OPF_SOURCE_WINDOW) return false;
+    const opf_expr *offset = opf_int(tiler->pool, 0), *stride, *base;
+    for (int k = 0; k < tiler->anchor->n_axes; k++) offset = opf_add(tiler->pool, opf_mul(tiler->pool, offset, tiler->anchor->extents[k]), tile->point[k]);
+    if (!opf_tiler_flat(tiler, offset, opf_tile_first_column(tile), tile->n_column, &stride, &base) || !opf_is_value(stride, 1)) return false;
     if (!opf_is_int(tile->rows, &rows) || !opf_is_int(tile->columns, &columns)) return false;
     return rows % tile->height == 0 && columns % tiler->nest->machine->lanes == 0;
 }

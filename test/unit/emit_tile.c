@@ -150,6 +150,38 @@ static void attention_scores(tile_case *c) {
     tile_result(c, same(c, sum, tile_mul(c, tile_load_same(c, sum, 3), real(c, 0.125))));
 }
 
+/* Transposed convolution, stride 2: y[oc, oh, ow] = sum x[ic, (oh + pad) / 2 - t, …] * w[ic, oc, (oh + pad) % 2 + 2 t, …] */
+static void transposed(tile_case *c, opf_dim h, opf_dim w, int64_t oc, int64_t taps, int64_t pad) {
+    opf_pool *pool = c->pool;
+    opf_dim ic = n(c, 7), two = n(c, 2), sizes[2] = {h, w};
+    int x = tile_input(c, "x", false, 3, (opf_dim[]){ic, h, w}), weights = tile_input(c, "w", true, 4, (opf_dim[]){ic, n(c, oc), n(c, 2 * taps), n(c, 2 * taps)});
+    const opf_expr *x_at[3] = {opf_var(pool, 3)}, *w_at[4] = {opf_var(pool, 3), opf_var(pool, 0)}, *inside = NULL;
+    for (int k = 0; k < 2; k++) {
+        const opf_expr *out = opf_add(pool, opf_var(pool, 1 + k), n(c, pad)), *tap = taps == 1 ? n(c, 0) : opf_var(pool, 4 + k);
+        x_at[1 + k] = opf_sub(pool, opf_floordiv(pool, out, two), tap);
+        w_at[2 + k] = opf_add(pool, opf_floormod(pool, out, two), opf_mul(pool, tap, two));
+        if (taps == 1) continue;
+        const opf_expr *here = opf_binary(pool, OPF_OP_AND, opf_binary(pool, OPF_OP_LE, n(c, 0), x_at[1 + k]), opf_binary(pool, OPF_OP_LT, x_at[1 + k], sizes[k]));
+        inside = inside ? opf_binary(pool, OPF_OP_AND, inside, here) : here;
+    }
+    const opf_expr *value = tile_load(c, x, 3, x_at);
+    if (inside) value = opf_select(pool, inside, value, real(c, 0));
+    opf_dim extents[] = {n(c, oc), opf_mul(pool, h, two), opf_mul(pool, w, two), ic, n(c, taps), n(c, taps)};
+    int sum = tile_stage(c, 3, 3, extents, (const char *[]){"oc", "oh", "ow", "ic", "th", "tw"}, tile_mul(c, value, tile_load(c, weights, 4, w_at)));
+    tile_result(c, same(c, sum, relu(c, tile_load_same(c, sum, 3))));
+}
+static void transposed_2x2(tile_case *c) { transposed(c, n(c, 9), n(c, 11), 5, 1, 0); }
+static void transposed_2x2_symbolic(tile_case *c) { transposed(c, s(c, "H", 9), s(c, "W", 11), 5, 1, 0); }
+static void transposed_4x4(tile_case *c) { transposed(c, n(c, 9), n(c, 11), 6, 2, 1); }
+/* the heads of an attention, put beside each other on the way: a[h, m, k % 8] with h = k / 8 */
+static void heads_joined(tile_case *c) {
+    int a = tile_input(c, "a", false, 3, (opf_dim[]){n(c, 4), n(c, 19), n(c, 8)}), b = tile_input(c, "b", true, 2, (opf_dim[]){n(c, 32), n(c, 45)});
+    const opf_expr *k = tile_var(c, 2), *eight = n(c, 8);
+    const opf_expr *left = tile_load(c, a, 3, (const opf_expr *[]){opf_floordiv(c->pool, k, eight), tile_var(c, 0), opf_floormod(c->pool, k, eight)});
+    const opf_expr *right = tile_load(c, b, 2, (const opf_expr *[]){k, tile_var(c, 1)});
+    tile_result(c, tile_stage(c, 2, 1, (opf_dim[]){n(c, 19), n(c, 45), n(c, 32)}, (const char *[]){"m", "n", "k"}, tile_mul(c, left, right)));
+}
+
 #define ROW(f) {#f, f}
 static const row rows[] = {
     ROW(matmul), ROW(matmul_odd), ROW(matmul_deep), ROW(matmul_weights), ROW(matmul_symbolic), ROW(matmul_rows_symbolic),
@@ -159,7 +191,8 @@ static const row rows[] = {
     ROW(conv_dilated_strided), ROW(conv_5x5_stride_3), ROW(conv_stem), ROW(conv_stride_beyond_kernel), ROW(conv_small_map), ROW(conv_groups),
     ROW(conv_batch), ROW(conv_symbolic), ROW(conv_1x1_symbolic), ROW(conv_runtime_weights), ROW(conv_deep), ROW(conv_row_kernel),
     ROW(conv_column_kernel), ROW(conv_1d), ROW(conv_epilogue), ROW(conv_1x1_epilogue), ROW(matmul_gelu), ROW(conv_1x1_by_column),
-    ROW(conv_prologue), ROW(product_prologue), ROW(attention_scores),
+    ROW(conv_prologue), ROW(product_prologue), ROW(attention_scores), ROW(transposed_2x2),
+    ROW(transposed_2x2_symbolic), ROW(transposed_4x4), ROW(heads_joined),
 };
 
 /* ---- the check ---- */
