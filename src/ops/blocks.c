@@ -40,6 +40,32 @@ static bool read_axes(opf_call *call, int *n, block_axis *axes) {
     return !call->failed;
 }
 
+/* Which block lays which tap on position v(2 + k), for the reduce variable v(2 + n + k): where blocks lie dense over the taps
+ * of their stride, one tap each; else every tap is asked whether its position falls on it. */
+typedef struct placement { const opf_expr *tap, *block, *exists; opf_dim count; } placement;
+
+static placement placement_of(opf_call *call, const block_axis *axis, int n, int k) {
+    opf_pool *pool = call->pool;
+    const opf_expr *zero = opf_int(pool, 0), *stride = opf_int(pool, axis->stride), *t = opf_var(pool, 2 + n + k);
+    const opf_expr *shifted = opf_add(pool, opf_var(pool, 2 + k), opf_int(pool, axis->pad_begin));
+    placement p;
+    if (axis->dilation == 1) {
+        p.count = opf_ceildiv(pool, axis->taps, stride);
+        p.tap = opf_add(pool, opf_floormod(pool, shifted, stride), opf_mul(pool, t, stride));
+        p.block = opf_sub(pool, opf_floordiv(pool, shifted, stride), t);
+        p.exists = opf_call_and(call, opf_call_at_most(call, zero, p.block), opf_call_less(call, p.block, axis->blocks));
+        if (!opf_is_value(opf_floormod(pool, axis->taps, stride), 0)) p.exists = opf_call_and(call, p.exists, opf_call_less(call, p.tap, axis->taps));
+        return p;
+    }
+    const opf_expr *spread = opf_sub(pool, shifted, opf_mul(pool, t, opf_int(pool, axis->dilation)));
+    p.count = axis->taps;
+    p.tap = t;
+    p.block = opf_floordiv(pool, spread, stride);
+    p.exists = opf_call_and(call, opf_call_at_most(call, zero, spread), opf_call_less(call, spread, opf_mul(pool, axis->blocks, stride)));
+    if (axis->stride > 1) p.exists = opf_call_and(call, p.exists, opf_binary(pool, OPF_OP_EQ, opf_floormod(pool, spread, stride), zero));
+    return p;
+}
+
 /* Input [n, channels * taps, blocks]; the result is [n, channels, image…]. The element at a position is the sum over the
  * taps of the blocks that lie so that the tap falls on it. */
 static opf_status build_col2im(opf_call *call) {
@@ -54,23 +80,19 @@ static opf_status build_col2im(opf_call *call) {
     extents[1] = opf_floordiv(pool, opf_call_dim(call, 0, 1), taps);
     opf_call_same(call, opf_mul(pool, extents[1], taps), opf_call_dim(call, 0, 1), "the block's size divides the rows");
     opf_call_same(call, blocks, opf_call_dim(call, 0, 2), "the columns are the blocks that fit into the image");
-    const opf_expr *tap = opf_int(pool, 0), *block = tap, *inside = NULL, *zero = opf_int(pool, 0);
+    const opf_expr *tap = opf_int(pool, 0), *block = tap, *exists = NULL;
     for (int k = 0; k < n; k++) {
-        const opf_expr *variable = opf_var(pool, 2 + n + k), *stride = opf_int(pool, axes[k].stride);
-        const opf_expr *from = opf_sub(pool, opf_add(pool, opf_var(pool, 2 + k), opf_int(pool, axes[k].pad_begin)), opf_mul(pool, variable, opf_int(pool, axes[k].dilation)));
-        const opf_expr *number = opf_floordiv(pool, from, stride);
+        placement p = placement_of(call, &axes[k], n, k);
         extents[2 + k] = axes[k].image;
-        extents[2 + n + k] = axes[k].taps;
-        inside = opf_call_and(call, inside, opf_call_at_most(call, zero, number));
-        inside = opf_call_and(call, inside, opf_call_less(call, number, axes[k].blocks));
-        if (axes[k].stride != 1) inside = opf_call_and(call, inside, opf_binary(pool, OPF_OP_EQ, opf_floormod(pool, from, stride), zero));
-        tap = opf_add(pool, opf_mul(pool, tap, axes[k].taps), variable);
-        block = opf_add(pool, opf_mul(pool, block, axes[k].blocks), number);
+        extents[2 + n + k] = p.count;
+        exists = opf_call_and(call, exists, p.exists);
+        tap = opf_add(pool, opf_mul(pool, tap, axes[k].taps), p.tap);
+        block = opf_add(pool, opf_mul(pool, block, axes[k].blocks), p.block);
     }
     if (call->failed) return OPF_ERROR_INPUT;
     const opf_expr *at[] = {opf_var(pool, 0), opf_add(pool, opf_mul(pool, opf_var(pool, 1), taps), tap), block};
     const opf_expr *value = opf_call_convert(call, accumulator, opf_call_load(call, 0, at));
-    const opf_expr *term = opf_call_choose(call, inside, value, opf_number(pool, accumulator, 0));
+    const opf_expr *term = opf_call_choose(call, exists, value, opf_number(pool, accumulator, 0));
     opf_call_result(call, 0, opf_call_stage(call, NULL, 2 + n, n, extents, NULL, OPF_COMBINE_SUM, T, accumulator, term, NULL));
     return OPF_OK;
 }
