@@ -1,7 +1,10 @@
 /* The functions of a program's main file that do the work: prepare and run. Each step is a block of its own. */
+#include <ctype.h>
 #include <string.h>
 
 #include "emit/main.h"
+
+enum { STEPS_OF_PART = 50, MOST_STEPS_OF_ONE = 150 };
 
 /* ---- buffers ---- */
 
@@ -76,16 +79,16 @@ static void emit_arguments(const opf_program *program, const opf_step *step, opf
     }
 }
 
-static void emit_kernel_call(const opf_program *program, const opf_step *step, opf_text *out) {
+static void emit_kernel_call(const opf_program *program, const opf_step *step, int index, opf_text *out) {
     const opf_program_kernel *kernel = &program->kernels.data[step->kernel];
     bool scratch = !opf_is_value(step->nest->scratch_bytes, 0);
     emit_arguments(program, step, out);
     opf_text_printf(out, "        const opf_args args = {p, %s, %s, %s};\n", kernel->n_symbols ? "d" : "0", scratch ? "scratch" : "0",
                     scratch ? "stride" : "0");
-    opf_text_printf(out, "        opf_call(frame->hook, %s, &args, opf_parts(frame->hook, ", kernel->name);
-    opf_emit_size(step->units, out);
-    opf_text_add(out, ", ");
-    opf_emit_size(step->work, out);
+    opf_text_printf(out, "        opf_call(frame->hook, %d, %s, &args, ", index, kernel->name);
+    opf_emit_dim(step->units, out);
+    opf_text_printf(out, ", %.0f.0 * (", step->work);
+    opf_emit_dim(step->points, out);
     opf_text_add(out, "));\n");
 }
 
@@ -132,7 +135,7 @@ static void mention_step(opf_mentions *mentions, const opf_step *step, const opf
     if (step->kind == OPF_RUN_KERNEL) {
         const opf_program_kernel *kernel = &program->kernels.data[step->kernel];
         opf_mentions_add(mentions, step->units);
-        opf_mentions_add(mentions, step->work);
+        opf_mentions_add(mentions, step->points);
         for (int k = 0; k < kernel->n_symbols; k++) opf_mentions_add(mentions, opf_sym(program->module->pool, kernel->symbols[k]));
     } else if (step->kind == OPF_RUN_COPY) {
         opf_mentions_add(mentions, step->bytes);
@@ -157,13 +160,14 @@ static void emit_block(const opf_program *program, const opf_step *step, int ind
     if (opf_emit_control(program, step, mentions, out)) return;
     emit_banner(program, step, out);
     opf_text_add(out, "    {\n");
-    if (index >= 0) opf_text_printf(out, "        opf_step_begins(frame->hook, %d);\n", index);
-    if (step->kind == OPF_RUN_KERNEL) emit_kernel_call(program, step, out);
+    bool traced = index >= 0 && step->kind != OPF_RUN_KERNEL; /* kernels: by opf_call */
+    if (traced) opf_text_printf(out, "        opf_step_begins(frame->hook, %d);\n", index);
+    if (step->kind == OPF_RUN_KERNEL) emit_kernel_call(program, step, index, out);
     else if (step->kind == OPF_RUN_COPY) emit_copy(program, step, out);
     else if (step->kind == OPF_RUN_LIBRARY) opf_emit_library_call(program, step, mentions, out);
     else if (step->kind == OPF_RUN_CHECK) emit_check(program, step, out);
     else emit_fill(program, step, out);
-    if (index >= 0) opf_text_printf(out, "        opf_step_ends(frame->hook, %d);\n", index);
+    if (traced) opf_text_printf(out, "        opf_step_ends(frame->hook, %d);\n", index);
     opf_text_add(out, "    }\n");
 }
 
@@ -180,14 +184,17 @@ static void emit_step(const opf_program *program, const opf_step *step, int inde
     opf_text_free(&block);
 }
 
-static void emit_steps(const opf_program *program, const opf_mentions *mentions, opf_text *out) {
+static int depth_after(const opf_step *step, int depth) {
+    return depth + (step->kind == OPF_RUN_IF || step->kind == OPF_RUN_LOOP) - (step->kind == OPF_RUN_END);
+}
+
+static void emit_steps(const opf_program *program, size_t first, size_t end, const opf_mentions *mentions, opf_text *out) {
     int depth = 0;
-    for (size_t i = 0; i < program->steps.count; i++) {
+    for (size_t i = first; i < end; i++) {
         const opf_step *step = &program->steps.data[i];
-        bool closes = step->kind == OPF_RUN_ELSE || step->kind == OPF_RUN_END, opens = step->kind == OPF_RUN_IF || step->kind == OPF_RUN_ELSE || step->kind == OPF_RUN_LOOP;
-        depth -= closes;
-        emit_step(program, step, (int)i, depth, mentions, out);
-        depth += opens;
+        bool outdented = step->kind == OPF_RUN_ELSE || step->kind == OPF_RUN_END;
+        emit_step(program, step, (int)i, depth - outdented, mentions, out);
+        depth = depth_after(step, depth);
     }
 }
 
@@ -199,25 +206,64 @@ static void emit_prepare(const opf_program *program, opf_text *out) {
     opf_text_add(out, "}\n\n");
 }
 
-static bool needs_workspace(const opf_program *program) {
-    for (size_t s = 0; s < program->slots.count; s++)
-        if (opf_slot_used(program, s)) return true;
-    return opf_program_has_scratch(program);
+static bool has_word(const char *text, const char *word) {
+    size_t length = strlen(word);
+    for (const char *at = text; (at = strstr(at, word)); at += length) {
+        bool starts = at == text || !(isalnum((unsigned char)at[-1]) || at[-1] == '_');
+        if (starts && !(isalnum((unsigned char)at[length]) || at[length] == '_')) return true;
+    }
+    return false;
 }
 
-static void emit_run(const opf_program *program, opf_text *out) {
+/* The steps first … end-1 as a function: their lines, behind declarations of what they use. */
+static void emit_function(const opf_program *program, const char *head, size_t first, size_t end, opf_text *out) {
     opf_mentions mentions = opf_mentions_new(program, program->module->arena);
-    for (size_t i = 0; i < program->steps.count; i++) mention_step(&mentions, &program->steps.data[i], program);
-    opf_text_add(out, "static int run(const opf_frame *frame) {\n");
-    if (!program->steps.count) opf_text_add(out, "    (void)frame;\n");
+    for (size_t i = first; i < end; i++) mention_step(&mentions, &program->steps.data[i], program);
+    opf_text steps = {0};
+    emit_steps(program, first, end, &mentions, &steps);
+    const char *text = opf_text_string(&steps);
+    bool scratch = has_word(text, "scratch"), offsets = scratch || has_word(text, "at");
+    opf_text_printf(out, "%s(const opf_frame *frame) {\n", head);
+    if (first == end) opf_text_add(out, "    (void)frame;\n");
     opf_mentions_print(&mentions, "frame->symbols", out);
-    bool offsets = program->slots.count > 1 || opf_program_has_scratch(program);
-    if (needs_workspace(program)) opf_text_add(out, "    char *const base = frame->workspace;\n");
+    if (scratch || has_word(text, "base")) opf_text_add(out, "    char *const base = frame->workspace;\n");
     if (offsets) opf_text_printf(out, "    int64_t at[%zu];\n    slots(frame->symbols, at);\n", program->slots.count + 1);
-    if (opf_program_has_scratch(program))
+    if (scratch)
         opf_text_printf(out, "    char *const scratch = base + at[%zu];\n    const size_t stride = (size_t)scratch_bytes(frame->symbols);\n", program->slots.count);
-    emit_steps(program, &mentions, out);
+    opf_text_add_n(out, text, steps.length);
     opf_text_add(out, "    return 0;\n}\n\n");
+    opf_text_free(&steps);
+}
+
+/* The end of the part that begins at step `first`: some steps further, outside of branches and loops. */
+static size_t part_end(const opf_program *program, size_t first) {
+    int depth = 0;
+    for (size_t i = first; i < program->steps.count; i++) {
+        depth = depth_after(&program->steps.data[i], depth);
+        if (i + 1 - first >= STEPS_OF_PART && depth == 0) return i + 1;
+    }
+    return program->steps.count;
+}
+
+/* Compilers take time quadratic in the length of a function: a long program is a chain of short ones. */
+static void emit_run(const opf_program *program, opf_text *out) {
+    if (program->steps.count <= MOST_STEPS_OF_ONE) {
+        emit_function(program, "static int run", 0, program->steps.count, out);
+        return;
+    }
+    opf_text run = {0};
+    opf_text_add(&run, "static int run(const opf_frame *frame) {\n    int problem = 0;\n");
+    for (size_t first = 0, end; first < program->steps.count; first = end) {
+        end = part_end(program, first);
+        opf_text head = {0};
+        opf_text_printf(&head, "OPF_APART int steps_from_%zu", first);
+        emit_function(program, head.data, first, end, out);
+        opf_text_printf(&run, "    if (!problem) problem = steps_from_%zu(frame);\n", first);
+        opf_text_free(&head);
+    }
+    opf_text_add(&run, "    return problem;\n}\n\n");
+    opf_text_add_n(out, run.data, run.length);
+    opf_text_free(&run);
 }
 
 void opf_emit_main_steps(const opf_program *program, opf_text *out) {

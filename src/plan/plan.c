@@ -26,20 +26,17 @@ static void add_checks(opf_program *program, opf_arena *arena) {
 
 /* ---- steps ---- */
 
-/* Float additions and bytes of a call as a dim: those of one result element at nominal sizes, times the elements. */
-static opf_dim work_of(opf_planner *planner, const opf_nest *nest) {
-    const opf_group *group = nest->group;
-    opf_dim elements = opf_int(planner->pool, 1);
-    if (group->results.count) elements = opf_stage_elements(group->stages.list.data[group->results.data[0].stage], planner->pool);
-    double nominal = (double)opf_dim_nominal(elements);
-    double each = ceil((nest->flops + (double)nest->bytes) / (nominal < 1 ? 1 : nominal));
-    if (!(each < 1e15)) each = 1e15;
-    return opf_mul(planner->pool, elements, opf_int(planner->pool, (int64_t)each));
+static opf_dim points_of(opf_planner *planner, const opf_group *group) {
+    if (!group->results.count) return opf_int(planner->pool, 1);
+    return opf_stage_elements(group->stages.list.data[group->results.data[0].stage], planner->pool);
 }
 
 static opf_step kernel_step(opf_planner *planner, const opf_nest *nest, int kernel, int n, const int *buffers) {
-    return (opf_step){.kind = OPF_RUN_KERNEL, .kernel = kernel, .nest = nest, .n_buffers = n, .buffers = buffers,
-                      .units = nest->units, .work = work_of(planner, nest)};
+    opf_step step = {.kind = OPF_RUN_KERNEL, .kernel = kernel, .nest = nest, .n_buffers = n, .buffers = buffers, .units = nest->units};
+    step.points = points_of(planner, nest->group);
+    double nominal = (double)opf_dim_nominal(step.points);
+    step.work = ceil((nest->flops + (double)nest->bytes) / (nominal < 1 ? 1 : nominal));
+    return step;
 }
 
 /* The packed form of a constant: made once by a kernel of its own, shared by all who want the same. */

@@ -76,7 +76,9 @@ typedef struct opf_step {
                                   count, condition, iteration, results (-1 for those left out); slice, stack: to, from */
     opf_dim bytes;             /* copies: how much of the buffers is in use */
     opf_dim units;             /* kernels: independent pieces of work */
-    opf_dim work;              /* kernels: about the float additions and bytes moved, decides how many parts are worth it */
+    opf_dim points;            /* kernels: elements of the first result */
+    double work;               /* kernels: about the float additions and bytes moved for each, at nominal sizes: decides how many
+                                  parts are worth it */
     const opf_value *value;    /* copy and fill: what is written; fill takes its content; slice, stack: the slice */
 } opf_step;
 

@@ -33,27 +33,34 @@ static inline void opf_slices(void *slice, void *whole, int into_whole, int64_t 
     }
 }
 
+/* Apart: a function that is not to be printed into each of its many callers. */
+#if defined(__GNUC__)
+#define OPF_APART __attribute__((noinline, unused)) static
+#else
+#define OPF_APART static
+#endif
+
 static inline int opf_threads_of(const opf_hook *hook) { return hook && hook->parallel && hook->threads > 1 ? hook->threads : 1; }
 
-/* How many parts are worth it: waking a thread costs about as much as OPF_WORK_OF_PART additions. */
+OPF_APART void opf_step_begins(const opf_hook *hook, int step) {
+    if (hook && hook->trace && step >= 0) hook->trace(hook->trace_data, step, 1);
+}
+OPF_APART void opf_step_ends(const opf_hook *hook, int step) {
+    if (hook && hook->trace && step >= 0) hook->trace(hook->trace_data, step, 0);
+}
+
+/* Runs a kernel in as many parts as are worth it. `units`: independent pieces; `work`: about the additions and the bytes that
+ * it takes. Waking a thread costs about as much as OPF_WORK_OF_PART of them. step -1: no step of the run. */
 #define OPF_WORK_OF_PART 30000
-static inline int opf_parts(const opf_hook *hook, int64_t units, int64_t work) {
-    int64_t parts = opf_threads_of(hook), worth = 1 + work / OPF_WORK_OF_PART;
+OPF_APART void opf_call(const opf_hook *hook, int step, opf_kernel kernel, const opf_args *args, int64_t units, double work) {
+    int64_t parts = opf_threads_of(hook);
+    double worth = 1 + work / OPF_WORK_OF_PART;
     if (parts > units) parts = units;
-    if (parts > worth) parts = worth;
-    return parts > 1 ? (int)parts : 1;
-}
-
-static inline void opf_call(const opf_hook *hook, opf_kernel kernel, const opf_args *args, int parts) {
-    if (parts > 1) hook->parallel(hook->pool, kernel, args, parts);
+    if ((double)parts > worth) parts = (int64_t)worth;
+    opf_step_begins(hook, step);
+    if (parts > 1) hook->parallel(hook->pool, kernel, args, (int)parts);
     else kernel(args, 0, 1);
-}
-
-static inline void opf_step_begins(const opf_hook *hook, int step) {
-    if (hook && hook->trace) hook->trace(hook->trace_data, step, 1);
-}
-static inline void opf_step_ends(const opf_hook *hook, int step) {
-    if (hook && hook->trace) hook->trace(hook->trace_data, step, 0);
+    opf_step_ends(hook, step);
 }
 
 #endif
