@@ -63,13 +63,38 @@ static void print_element(opf_tile_printer *p) {
 
 static void print_row_variables(opf_tile_printer *p) {
     const opf_tile *tile = p->tile;
-    int first = opf_tile_first_row(tile);
+    int first = opf_tile_first_row(tile), last = first + tile->n_row - 1;
     const char *rest = "r";
-    for (int k = first + tile->n_row - 1; k > first; k--) {
+    if (tile->interleave > 1) { /* the last row axis is walked inside */
+        rest = opf_arena_printf(opf_pool_arena(p->pool), "r / %d", tile->interleave);
+        if (last-- == first) return;
+    }
+    for (int k = last; k > first; k--) {
         opf_tile_line(p, "const int64_t %s = %s %% %s;", p->names[k], rest, print(p, tile->axes[k].extent));
         rest = opf_arena_printf(opf_pool_arena(p->pool), "%s / %s", rest, print(p, tile->axes[k].extent));
     }
     if (tile->n_row) opf_tile_line(p, "const int64_t %s = %s;", p->names[first], rest);
+}
+
+/* The body for one column of one row, or of the rows whose results lie between each other in memory: all in one body, which
+ * the compiler then stores as whole vectors. */
+static void print_elements(opf_tile_printer *p) {
+    const opf_tile *tile = p->tile;
+    int last = opf_tile_first_column(tile) - 1;
+    p->sums = "sums[i]";
+    if (tile->interleave < 2) {
+        print_element(p);
+        return;
+    }
+    const char *name = p->names[last];
+    for (int row = 0; row < tile->interleave; row++) {
+        p->names[last] = opf_arena_printf(opf_pool_arena(p->pool), "%d", row);
+        p->sums = row ? opf_arena_printf(opf_pool_arena(p->pool), "sums[i + %d * pitch]", row) : "sums[i]";
+        opf_tile_open(p, "/* %s = %d */", name, row);
+        print_element(p);
+        opf_tile_close(p);
+    }
+    p->names[last] = name;
 }
 
 static void print_flat_columns(opf_tile_printer *p) {
@@ -78,7 +103,7 @@ static void print_flat_columns(opf_tile_printer *p) {
     opf_tile_line(p, "const float *restrict sums = block + (r - rows_begin) * pitch;");
     opf_tile_open(p, "for (int64_t i = 0; i < block_end - block_begin; i++)");
     opf_tile_line(p, "const int64_t %s = block_begin + i%s;", p->names[opf_tile_first_depth(tile) - 1], window ? " + column_begin" : "");
-    print_element(p);
+    print_elements(p);
     opf_tile_close(p);
 }
 
@@ -93,15 +118,15 @@ static void print_lines(opf_tile_printer *p) {
     opf_tile_line(p, "const float *restrict sums = block + (r - rows_begin) * pitch + before + begin;");
     opf_tile_open(p, "for (int64_t i = 0; i < end - begin; i++)");
     opf_tile_line(p, "const int64_t %s = begin + i;", p->names[first + 1]);
-    print_element(p);
+    print_elements(p);
     opf_tile_close(p);
     opf_tile_close(p);
 }
 
 void opf_tile_print_epilogue(opf_tile_printer *p) {
     p->flat_columns = opf_tile_columns_are_flat(p);
-    p->sums = "sums[i]";
-    opf_tile_open(p, "for (int64_t r = rows_begin; r < rows_end; r++)");
+    if (p->tile->interleave > 1) opf_tile_open(p, "for (int64_t r = rows_begin; r < rows_end; r += %d)", p->tile->interleave);
+    else opf_tile_open(p, "for (int64_t r = rows_begin; r < rows_end; r++)");
     print_row_variables(p);
     if (p->flat_columns) print_flat_columns(p);
     else print_lines(p);

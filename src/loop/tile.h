@@ -78,6 +78,7 @@ typedef struct opf_tile {
     const opf_expr *window_value; /* B over the outer and depth variables, with u in the place of each column variable */
     const opf_expr *const *point;      /* the anchor's plain variables over the axes: where a sum stands in results */
     OPF_VEC(opf_tile_stage) epilogue;
+    int interleave;            /* so many rows, the last row axis, lie between each other in the result; 1: none do */
     int height, width;         /* of the tile, in rows and vectors */
     int tail;                  /* vectors of a unit's last panel of columns where they are known to be fewer; else `width` */
     int64_t depth_block;       /* depth steps a pass; sums of a pass wait in the block. 0: all at once */

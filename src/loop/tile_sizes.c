@@ -49,6 +49,24 @@ static double tile_cost(int64_t rows, int64_t vectors, int height, int width) {
     return (double)ceil_div(rows, height) * panels;
 }
 
+/* Row-major offset of a sum in a result. */
+static const opf_expr *result_offset(const opf_tiler *tiler) {
+    const opf_expr *offset = opf_int(tiler->pool, 0);
+    for (int k = 0; k < tiler->anchor->n_axes; k++) offset = opf_add(tiler->pool, opf_mul(tiler->pool, offset, tiler->anchor->extents[k]), tiler->tile->point[k]);
+    return offset;
+}
+
+/* Phases: the last row axis steps by one element where columns step by as many as it has. */
+static int interleaved_rows(const opf_tiler *tiler) {
+    const opf_tile *tile = tiler->tile;
+    const opf_expr *row, *column, *rest;
+    int64_t extent;
+    if (!tile->n_row || !opf_is_int(tile->axes[opf_tile_first_column(tile) - 1].extent, &extent) || extent > 4) return 1;
+    if (!opf_expr_affine(tiler->pool, result_offset(tiler), opf_tile_first_column(tile) - 1, &row, &rest)) return 1;
+    if (!opf_expr_affine(tiler->pool, rest, opf_tile_first_depth(tile) - 1, &column, &rest)) return 1;
+    return opf_is_value(row, 1) && opf_is_value(column, extent) ? (int)extent : 1;
+}
+
 /* The tile that computes rows x columns in the fewest cycles; of equals the one with most sums. */
 static void choose_tile(opf_tiler *tiler) {
     opf_tile *tile = tiler->tile;
@@ -63,7 +81,7 @@ static void choose_tile(opf_tiler *tiler) {
     if (!rows_known) rows = 840; /* many rows: a multiple of every height */
     for (int height = lowest; height <= least(rows, most_sums / 2); height++)
         for (int width = 1; width <= (height >= 4 ? 3 : height >= 2 ? 5 : 8) && height * width <= most_sums; width++) {
-            if (height * width + width + 1 > machine->vectors || (width > 1 && width > vectors)) continue;
+            if (height * width + width + 1 > machine->vectors || (width > 1 && width > vectors) || height % tile->interleave) continue;
             double cost = tile_cost(rows, vectors, height, width);
             bool better = best_sums == 0 || cost < best * 0.995 || (cost < best * 1.005 && height * width > best_sums);
             if (!better) continue;
@@ -257,9 +275,8 @@ static bool can_store_direct(const opf_tiler *tiler) {
     int64_t rows, columns;
     if (tile->epilogue.count != 1 || tile->epilogue.data[0].stage != tile->anchor) return false;
     if (tile->n_row > 1 || tile->b.source == OPF_SOURCE_WINDOW) return false;
-    const opf_expr *offset = opf_int(tiler->pool, 0), *stride, *base;
-    for (int k = 0; k < tiler->anchor->n_axes; k++) offset = opf_add(tiler->pool, opf_mul(tiler->pool, offset, tiler->anchor->extents[k]), tile->point[k]);
-    if (!opf_tiler_flat(tiler, offset, opf_tile_first_column(tile), tile->n_column, &stride, &base) || !opf_is_value(stride, 1)) return false;
+    const opf_expr *stride, *base;
+    if (!opf_tiler_flat(tiler, result_offset(tiler), opf_tile_first_column(tile), tile->n_column, &stride, &base) || !opf_is_value(stride, 1)) return false;
     if (!opf_is_int(tile->rows, &rows) || !opf_is_int(tile->columns, &columns)) return false;
     return rows % tile->height == 0 && columns % tiler->nest->machine->lanes == 0;
 }
@@ -272,6 +289,7 @@ bool opf_tiler_sizes(opf_tiler *tiler) {
     if (nominal(tile->columns) < 4) return opf_tiler_refuse(tiler, "too few columns for a vector");
     if (nominal(tile->depth) < 4) return opf_tiler_refuse(tiler, "too few terms in the sum");
     if (opf_is_value(tile->rows, 1) && tile->b.source != OPF_SOURCE_CONSTANT) return opf_tiler_refuse(tiler, "a single row would read each packed element once");
+    tile->interleave = interleaved_rows(tiler);
     choose_tile(tiler);
     choose_blocks(tiler);
     choose_units(tiler);
