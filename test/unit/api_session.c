@@ -134,6 +134,7 @@ static void wrong_inputs_are_told_and_the_session_lives_on(void **state) {
     fails_with(&r, (opf_array){.dtype = 1, .rank = 1, .dims = &negative, .data = data}, good, "input 'x': its shape is impossible");
     fails_with(&r, (opf_array){.dtype = 1, .rank = 2, .dims = huge, .data = data}, good, "input 'x'");
     fails_with(&r, (opf_array){.dtype = 1, .rank = 1, .dims = four}, good, "input 'x': it has no data");
+    fails_with(&r, good, (opf_array){.dtype = 1, .rank = 1, .dims = four, .data = (char *)data + 1}, "input 'y': its data is not aligned");
     run_chain(&r, 7);
     stop(&r);
 }
