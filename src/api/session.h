@@ -21,6 +21,9 @@ struct opf_session {
 
 /* A session under a policy of its own, with taps (plan/program.h) or not. */
 opf_status opf_session_make(opf_session **out, opf_model *model, opf_policy policy, bool tap_all, bool silent);
+/* The same in two steps: up to the sources, and from an object that holds the program under the name `entry` on. */
+opf_status opf_session_emit(opf_session **out, opf_model *model, opf_policy policy);
+opf_status opf_session_open(opf_session *session, const char *object, const char *entry);
 /* All outputs of the program, taps included: program->outputs.count of them. */
 opf_status opf_session_run_all(opf_session *session, const opf_array *inputs, opf_array *outputs);
 

@@ -15,20 +15,25 @@ static bool entry_fits(const opf_entry_table *entry, const opf_program *program)
            entry->packed_bytes == (size_t)program->packed_bytes;
 }
 
-static opf_status load(opf_runner *runner, const char *object) {
+static opf_status load(opf_runner *runner, const char *object, const char *entry) {
     runner->handle = dlopen(object, RTLD_NOW | RTLD_LOCAL);
     if (!runner->handle) {
         opf_diag *diag = opf_diag_add(diags_of(runner), OPF_ERROR, "cache", (opf_place){object, NULL, NULL, -1}, "the compiled program cannot be loaded: %s", dlerror());
         opf_diag_hint(diags_of(runner), diag, "remove this file's folder; it will be made again");
         return OPF_ERROR_SYSTEM;
     }
-    runner->entry = dlsym(runner->handle, "opf_entry");
+    runner->entry = dlsym(runner->handle, entry);
     if (entry_fits(runner->entry, runner->program)) return OPF_OK;
     opf_diag_add(diags_of(runner), OPF_ERROR, "cache", (opf_place){object, NULL, NULL, -1}, "the compiled program does not belong to this model");
     return OPF_ERROR_SYSTEM;
 }
 
 opf_status opf_runner_new(opf_runner **out, const opf_program *program, const char *object, const opf_compile_options *options, int threads) {
+    return opf_runner_new_named(out, program, object, "opf_entry", options, threads);
+}
+
+opf_status opf_runner_new_named(opf_runner **out, const opf_program *program, const char *object, const char *entry, const opf_compile_options *options,
+                                int threads) {
     opf_runner *runner = calloc(1, sizeof *runner);
     if (!runner) opf_out_of_memory();
     runner->program = program;
@@ -36,7 +41,7 @@ opf_status opf_runner_new(opf_runner **out, const opf_program *program, const ch
     runner->hook = (opf_hook){.parallel = opf_threads_parallel, .pool = runner->threads, .threads = opf_threads_count(runner->threads)};
     runner->symbols = calloc(program->n_symbols + 1, sizeof *runner->symbols);
     if (!runner->symbols) opf_out_of_memory();
-    opf_status status = load(runner, object);
+    opf_status status = load(runner, object, entry);
     if (status == OPF_OK) status = opf_runner_bind_weights(runner);
     if (status == OPF_OK) status = opf_runner_pack(runner, options);
     if (status != OPF_OK) {

@@ -8,6 +8,7 @@
 typedef struct opf_compile_options {
     const char *cache;         /* folder; NULL: $OPFUSE_CACHE, else $XDG_CACHE_HOME/opfuse, else ~/.cache/opfuse */
     const char *compiler;      /* NULL: $CC, else cc; may hold arguments, separated by spaces */
+    const char *level;         /* how much the compiler optimises; NULL: -O3 */
     int jobs;                  /* compilers at once; 0: the cores that the process may use */
     void (*progress)(void *data, const char *what, int done, int total); /* from the calling thread; may be NULL */
     void *progress_data;
@@ -45,6 +46,9 @@ typedef struct opf_runner opf_runner;
 /* Loads a shared object and readies it: weights bound, packed constants mapped from the cache or made. Program and module
  * must outlive the runner. */
 opf_status opf_runner_new(opf_runner **out, const opf_program *program, const char *object, const opf_compile_options *options, int threads);
+/* The same for an object that holds several programs: `entry` names this one's (run/unit.h). */
+opf_status opf_runner_new_named(opf_runner **out, const opf_program *program, const char *object, const char *entry, const opf_compile_options *options,
+                                int threads);
 void opf_runner_free(opf_runner *runner); /* NULL is fine */
 const opf_entry_table *opf_runner_entry(const opf_runner *runner);
 /* The packed constants, program->packed_bytes of them; NULL where there are none. */

@@ -66,6 +66,7 @@ opf_status opf_toolchain_find(opf_toolchain *out, const opf_machine *machine, co
         return OPF_ERROR_SYSTEM;
     }
     for (size_t i = 0; i < OPF_COUNT(flags); i++) OPF_PUSH(arena, &out->words, flags[i]);
+    if (options->level) OPF_PUSH(arena, &out->words, options->level); /* the last one counts */
     add_words(out, machine->flags);
     OPF_PUSH(arena, &out->words, opf_arena_printf(arena, "-DOPF_LANES=%d", machine->lanes));
     out->command = opf_arena_printf(arena, "%s\n%s", join(out, out->n_compiler, out->words.count, ""), out->identity);

@@ -21,7 +21,22 @@ static opf_status verify_set(tool *t, opf_model *model, const char *data_set) {
     return status;
 }
 
+static int verify_suite(tool *t) {
+    opf_suite_options options = {.exceptions = t->exceptions, .junit = t->junit, .jobs = t->jobs, .rtol = t->rtol, .atol = t->atol};
+    char *report;
+    opf_status status = opf_suite_verify(t->context, t->suite, &options, &report);
+    tell(t);
+    if (report) print(report);
+    opf_string_free(report);
+    return exit_status(status);
+}
+
 int cmd_verify(tool *t) {
+    if (t->suite) return verify_suite(t);
+    if (t->jobs || t->junit || t->exceptions) {
+        complain(t, "usage", "--jobs, --junit and --exceptions belong to --suite");
+        return EXIT_USAGE;
+    }
     opf_model *model;
     char **folders = NULL;
     size_t count = 0;

@@ -65,6 +65,10 @@ static bool set_output(tool *t, const char *argument) { return *(t->output = arg
 static bool set_rtol(tool *t, const char *argument) { return set_number(&t->rtol, argument); }
 static bool set_atol(tool *t, const char *argument) { return set_number(&t->atol, argument); }
 static bool set_warmup(tool *t, const char *argument) { return set_count(&t->warmup, argument, 0); }
+static bool set_suite(tool *t, const char *argument) { return *(t->suite = argument) != '\0'; }
+static bool set_junit(tool *t, const char *argument) { return *(t->junit = argument) != '\0'; }
+static bool set_exceptions(tool *t, const char *argument) { return *(t->exceptions = argument) != '\0'; }
+static bool set_jobs(tool *t, const char *argument) { return set_count(&t->jobs, argument, 1); }
 static bool set_runs(tool *t, const char *argument) { return set_count(&t->runs, argument, 1); }
 static bool set_target(tool *t, const char *argument) { return opf_context_set(t->context, "machine", argument) == OPF_OK; }
 static bool set_time_passes(tool *t, const char *argument) { (void)argument; return opf_context_set(t->context, "time-passes", "1") == OPF_OK; }
@@ -94,6 +98,10 @@ static const option options[] = {
     {"--tol", "fp32|fp16|int8", FOR_VERIFY, "a rule for the tolerance in place of --rtol and --atol", set_tolerance},
     {"--rtol", "R", FOR_VERIFY, "relative tolerance (1e-3)", set_rtol},
     {"--atol", "A", FOR_VERIFY, "absolute tolerance (1e-5)", set_atol},
+    {"--suite", "DIR", FOR_VERIFY, "in place of a model: every folder in it with model.onnx and test_data_set_*, under none and best", set_suite},
+    {"--jobs", "N", FOR_VERIFY, "processes at once for --suite (the cores that the process may use)", set_jobs},
+    {"--junit", "FILE", FOR_VERIFY, "writes the results of --suite as JUnit's XML", set_junit},
+    {"--exceptions", "FILE", FOR_VERIFY, "cases of --suite that are known to fail: NAME REASON, a line each", set_exceptions},
     {"--max-depth", "N", FOR_EXPLAIN, "most nodes of a group", NULL},
     {"--target", "NAME", FOR_BUILD, "row of the machine table to build for, or a file", set_target},
     {"--warmup", "W", FOR_BENCH, "runs before those that count (3)", set_warmup},
@@ -167,7 +175,9 @@ int options_read(tool *t, int count, char **arguments) {
         else t->model = argument;
         if (status) return status;
     }
-    if (t->help || t->version || t->model || !t->verb->arguments[0]) return 0;
+    if (t->help || t->version || !t->verb->arguments[0]) return 0;
+    if (t->suite && t->model) return misuse(t, "with --suite there is no place for the model", t->model);
+    if (t->suite || t->model) return 0;
     complain(t, "usage", "usage: opfuse %s %s; the model is missing", t->verb->name, t->verb->arguments);
     return EXIT_USAGE;
 }

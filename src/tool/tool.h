@@ -23,6 +23,8 @@ typedef struct tool {
     /* results */
     const char *output, *format, *tolerance;
     double rtol, atol;         /* < 0: the default */
+    const char *suite, *junit, *exceptions;
+    int jobs;                  /* 0: as many as there are cores */
     int warmup, runs;
     bool json, all, before, after;
     /* everywhere */
