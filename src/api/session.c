@@ -60,6 +60,23 @@ opf_status opf_session_make(opf_session **out, opf_model *model, opf_policy poli
     return status;
 }
 
+opf_status opf_session_emit(opf_session **out, opf_model *model, opf_policy policy) {
+    opf_session *session = blank(1, sizeof *session);
+    session->model = model;
+    session->pipeline = (opf_pipeline){.model = model, .context = model->context, .policy = policy, .silent = true};
+    opf_status status = opf_pipeline_run(&session->pipeline, OPF_TO_SOURCES);
+    if (status != OPF_OK) opf_session_free(session);
+    *out = status == OPF_OK ? session : NULL;
+    return status;
+}
+
+opf_status opf_session_open(opf_session *session, const char *object, const char *entry) {
+    opf_context *context = session->model->context;
+    opf_compile_options options = opf_context_compile_options(context);
+    make_room(session);
+    return opf_runner_new_named(&session->runner, session->pipeline.program, object, entry, &options, opf_context_threads(context));
+}
+
 opf_status opf_session_new(opf_session **out, opf_model *model) {
     return opf_session_make(out, model, model->context->options.policy, false, false);
 }
