@@ -258,13 +258,11 @@ static void two_boxes(opf_scheduler *s, opf_block *block, const opf_axes *axes, 
     }
 }
 
-/* A break along an axis other than the innermost; its place may depend on nothing that this nest runs over. */
-static bool find_box(opf_scheduler *s, const opf_axes *axes, const opf_chunk *chunk, const opf_slots *slots, opf_break *found) {
+/* A break along an axis other than the innermost, always at the same place: the extents of boxes are sizes. */
+static bool find_box(opf_scheduler *s, const opf_axes *axes, bool chunk, const opf_slots *slots, opf_break *found) {
     int last = chunk || axes->count == 1 ? axes->count : axes->count - 1;
-    opf_axes within = *axes;
-    if (chunk) opf_axes_add(&within, chunk->lane);
     for (int i = 0; i < last && s->boxes < OPF_MOST_BOXES; i++)
-        if (nominal(s, axes->at[i]) > 1 && opf_break_find(s, slots, axes->at[i], &within, found)) return true;
+        if (nominal(s, axes->at[i]) > 1 && opf_break_find(s, slots, axes->at[i], NULL, found)) return true;
     return false;
 }
 
@@ -272,7 +270,7 @@ void opf_leaf_over(opf_scheduler *s, opf_block *block, opf_axes axes, const opf_
     opf_slots slots = slots_of(s, targets);
     opf_axes_drop_units(s, &axes, &slots);
     opf_break found;
-    if (find_box(s, &axes, chunk, &slots, &found)) {
+    if (find_box(s, &axes, chunk != NULL, &slots, &found)) {
         s->boxes++;
         two_boxes(s, block, &axes, chunk, targets, parallel, &found);
         return;

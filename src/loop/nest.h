@@ -37,7 +37,7 @@ typedef struct opf_nest_buffer {
 
 typedef struct opf_nest_variable {
     const char *name;          /* wished for in generated code */
-    opf_dim extent;            /* runs over 0 … extent-1 or part of it; an upper bound where it depends on other variables */
+    opf_dim extent;            /* runs over 0 … extent-1 or part of it; free of variables */
 } opf_nest_variable;
 
 typedef enum opf_code_kind {

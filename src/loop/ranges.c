@@ -23,7 +23,7 @@ typedef struct search { opf_scheduler *s; int variable; const opf_axes *inner; o
 static bool find_break(const opf_expr *e, void *data) {
     search *f = data;
     if (e->dtype != OPF_BOOL || !opf_break_solve(f->s, e, f->variable, f->out)) return true;
-    if (opf_depends(f->out->at, f->inner)) return true;
+    if (f->inner ? opf_depends(f->out->at, f->inner) : opf_expr_vars(f->out->at) != 0) return true;
     f->found = true;
     return false;
 }

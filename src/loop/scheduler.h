@@ -158,7 +158,8 @@ void opf_axes_merge(opf_scheduler *s, opf_axes *axes, opf_slots *slots);
 typedef struct opf_break { const opf_expr *condition; int variable; const opf_expr *at; bool below; } opf_break;
 /* Solves `condition` for `variable`; false where it is no such comparison. */
 bool opf_break_solve(opf_scheduler *s, const opf_expr *condition, int variable, opf_break *out);
-/* The first condition in `slots` that changes along `axes`, at a place that depends on no variable of `inner`. */
+/* The first condition in `slots` that changes along `variable`, at a place that depends on no variable of `inner` (NULL: on
+ * no variable at all). */
 bool opf_break_find(opf_scheduler *s, const opf_slots *slots, int variable, const opf_axes *inner, opf_break *out);
 /* e with one of its parts replaced. */
 const opf_expr *opf_replace(opf_scheduler *s, const opf_expr *e, const opf_expr *part, const opf_expr *by);
