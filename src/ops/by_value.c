@@ -19,10 +19,18 @@ static bool is_small(const opf_value *value) {
     return opf_is_int(opf_value_elements(value), &elements) && elements <= OPF_CONTENT_ELEMENTS;
 }
 
-static bool holds_graphs(const opf_node *node) {
-    for (int k = 0; k < node->n_attrs; k++)
-        if (node->attrs[k].kind == OPF_ATTR_GRAPH || node->attrs[k].kind == OPF_ATTR_GRAPHS) return true;
-    return false;
+static bool find_inputs(search *s, opf_arena *arena, opf_value *value);
+
+/* The results of sub-graphs: those of an If follow from what its branches capture; a body that has inputs of its own is not
+ * looked through. */
+static bool find_in_graphs(search *s, opf_arena *arena, const opf_node *node) {
+    for (int k = 0; k < node->n_attrs; k++) {
+        const opf_attr *attr = &node->attrs[k];
+        for (size_t g = 0; g < attr->count && (attr->kind == OPF_ATTR_GRAPH || attr->kind == OPF_ATTR_GRAPHS); g++)
+            for (size_t i = 0; i < attr->graphs[g]->outputs.count; i++)
+                if (attr->graphs[g]->inputs.count || !find_inputs(s, arena, attr->graphs[g]->outputs.data[i])) return false;
+    }
+    return true;
 }
 
 /* Collects the graph inputs that the value follows from; false where it depends on more than small ones. */
@@ -36,10 +44,10 @@ static bool find_inputs(search *s, opf_arena *arena, opf_value *value) {
         return true;
     }
     const opf_op *op = opf_op_find(node->domain, node->op, node->opset);
-    if (!op || op->flags & OPF_OP_STATEFUL || holds_graphs(node) || ++s->nodes > MOST_NODES) return false;
+    if (!op || op->flags & OPF_OP_STATEFUL || ++s->nodes > MOST_NODES) return false;
     for (int k = 0; k < node->n_inputs; k++)
         if (node->inputs[k] && !find_inputs(s, arena, node->inputs[k])) return false;
-    return true;
+    return find_in_graphs(s, arena, node);
 }
 
 static void note_needed(opf_module *module, opf_value *input) {

@@ -230,7 +230,7 @@ static bool hertz(opf_call *call, int input, double *value) {
     int64_t integer;
     if (e && e->kind == OPF_EXPR_FLOAT) return *value = e->real, true;
     if (e && opf_is_int(e, &integer)) return *value = (double)integer, true;
-    opf_call_error(call, "unsupported", "input %d '%s' must be a constant", input, opf_call_input(call, input)->name);
+    opf_call_unknown(call, input);
     return false;
 }
 
