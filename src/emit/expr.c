@@ -128,6 +128,7 @@ static const op_row ops[OPF_OP_COUNT] = {
     [OPF_OP_XOR] = {"^", NULL, LEVEL_BITS},       [OPF_OP_BITAND] = {"&", NULL, LEVEL_BITS},
     [OPF_OP_BITOR] = {"|", NULL, LEVEL_BITS},     [OPF_OP_BITXOR] = {"^", NULL, LEVEL_BITS},
     [OPF_OP_SHL] = {NULL, "shl", 0},              [OPF_OP_SHR] = {NULL, "shr", 0},
+    [OPF_OP_ACCUMULATE] = {"+", "add", LEVEL_SUM},
 };
 
 static void open(printer *p, bool brackets) { if (brackets) opf_text_add(p->out, "("); }
@@ -214,12 +215,30 @@ static void print_logic(printer *p, const opf_expr *e, int level) {
     shut(p, brackets);
 }
 
+/* sum + a * b in one step: opf_fma_f32(a, b, sum) */
+static bool is_multiply_add(const opf_expr *e) {
+    const opf_expr *term = e->op == OPF_OP_ACCUMULATE && e->dtype == OPF_FLOAT32 ? e->args[1] : NULL;
+    return term && term->kind == OPF_EXPR_BINARY && term->op == OPF_OP_MUL;
+}
+
+static void print_multiply_add(printer *p, const opf_expr *e) {
+    opf_text_add(p->out, "opf_fma_f32(");
+    print(p, e->args[1]->args[0], LEVEL_ANY);
+    opf_text_add(p->out, ", ");
+    print(p, e->args[1]->args[1], LEVEL_ANY);
+    opf_text_add(p->out, ", ");
+    print(p, e->args[0], LEVEL_ANY);
+    opf_text_add(p->out, ")");
+}
+
 static void print_operation(printer *p, const opf_expr *e, int level) {
     opf_dtype of = (opf_dtype)e->args[0]->dtype;
     const op_row *row = &ops[e->op];
     bool real = opf_dtype_is_float(of), brackets = level > LEVEL_UNARY;
     if (is_half((opf_dtype)e->dtype)) {
         print_rounded(p, e);
+    } else if (is_multiply_add(e)) {
+        print_multiply_add(p, e);
     } else if ((e->op == OPF_OP_AND || e->op == OPF_OP_OR) && !opf_expr_has_load(e)) {
         print_logic(p, e, level);
     } else if (e->op == OPF_OP_BITNOT || (e->op >= OPF_OP_BITAND && e->op <= OPF_OP_BITXOR)) {

@@ -49,6 +49,7 @@ typedef enum opf_scalar_op {
     OPF_OP_LT, OPF_OP_LE, OPF_OP_GT, OPF_OP_GE, OPF_OP_EQ, OPF_OP_NE,
     OPF_OP_AND, OPF_OP_OR, OPF_OP_XOR,             /* bool */
     OPF_OP_BITAND, OPF_OP_BITOR, OPF_OP_BITXOR, OPF_OP_SHL, OPF_OP_SHR, /* integers; shift >= width gives 0 */
+    OPF_OP_ACCUMULATE, /* floats: a + b, where b may be a product that is not rounded by itself; schedules write it */
     OPF_OP_COUNT
 } opf_scalar_op;
 

@@ -59,6 +59,7 @@ const opf_scalar_op_info opf_scalar_ops[OPF_OP_COUNT] = {
     [OPF_OP_BITXOR] = {"^", 2, 1, false, false},
     [OPF_OP_SHL] = {"<<", 2, 1, false, false},
     [OPF_OP_SHR] = {">>", 2, 1, false, false},
+    [OPF_OP_ACCUMULATE] = {"accumulate", 2, 1, false, false},
 };
 
 /* The sign of the divisor, as Python's %; x % 0 is NaN as in fmod. */
@@ -106,7 +107,7 @@ static double evaluate_unary(opf_scalar_op op, double a) {
 
 double opf_scalar_eval(opf_scalar_op op, double a, double b) {
     switch (op) {
-    case OPF_OP_ADD: return a + b;
+    case OPF_OP_ADD: case OPF_OP_ACCUMULATE: return a + b;
     case OPF_OP_SUB: return a - b;
     case OPF_OP_MUL: return a * b;
     case OPF_OP_DIV: return a / b;

@@ -154,7 +154,7 @@ static const opf_expr *written_out(opf_scheduler *s, const opf_stage *stage, con
         opf_find_conditions(s, point, stage->combiner, &conditions);
         for (size_t i = 0; i < conditions.list.count; i++) point = opf_decide(s, point, conditions.list.data[i], true);
         const opf_expr *otherwise = value ? value : opf_neutral(pool, stage->combiner, stage->accumulator);
-        const opf_expr *next = value ? opf_combine(pool, stage->combiner, value, point) : point;
+        const opf_expr *next = value ? opf_accumulate(pool, stage->combiner, value, point) : point;
         for (size_t i = conditions.list.count; i-- > 0;) next = opf_select(pool, conditions.list.data[i], next, otherwise);
         value = next;
     }

@@ -97,6 +97,12 @@ const opf_expr *opf_combine(opf_pool *pool, opf_combiner combiner, const opf_exp
 
 enum { MOST_VISITS = 200 }; /* a term of a window is small; where it is not, conditions stay conditions */
 
+const opf_expr *opf_accumulate(opf_pool *pool, opf_combiner combiner, const opf_expr *sum, const opf_expr *term) {
+    bool product = term->kind == OPF_EXPR_BINARY && term->op == OPF_OP_MUL && term->dtype == OPF_FLOAT32;
+    if (combiner == OPF_COMBINE_SUM && product) return opf_binary(pool, OPF_OP_ACCUMULATE, sum, term);
+    return opf_combine(pool, combiner, sum, term);
+}
+
 static bool has_member(const opf_conditions *conditions, const opf_expr *condition) {
     for (size_t i = 0; i < conditions->list.count; i++)
         if (conditions->list.data[i] == condition) return true;

@@ -118,7 +118,7 @@ static opf_targets accumulating(const reduction *r, int accumulator, int index, 
     opf_scheduler *s = r->s;
     opf_pool *pool = s->pool;
     const opf_expr *old = opf_buffer_load(s, accumulator, offset);
-    if (!is_pair(r->stage->combiner)) return one_target(s, accumulator, offset, opf_combine(pool, r->stage->combiner, old, r->term));
+    if (!is_pair(r->stage->combiner)) return one_target(s, accumulator, offset, opf_accumulate(pool, r->stage->combiner, old, r->term));
     opf_combiner combiner = r->stage->combiner;
     bool highest = combiner == OPF_COMBINE_ARGMAX || combiner == OPF_COMBINE_ARGMAX_LAST;
     bool last = combiner == OPF_COMBINE_ARGMAX_LAST || combiner == OPF_COMBINE_ARGMIN_LAST;

@@ -170,6 +170,8 @@ typedef struct opf_conditions { OPF_VEC(const opf_expr *) list; int visits; } op
 void opf_find_conditions(opf_scheduler *s, const opf_expr *term, opf_combiner combiner, opf_conditions *out);
 const opf_expr *opf_neutral(opf_pool *pool, opf_combiner combiner, opf_dtype dtype);
 const opf_expr *opf_combine(opf_pool *pool, opf_combiner combiner, const opf_expr *a, const opf_expr *b);
+/* A running value and the next term: sums of products may round once a step (fused multiply-add). */
+const opf_expr *opf_accumulate(opf_pool *pool, opf_combiner combiner, const opf_expr *sum, const opf_expr *term);
 
 /* ---- code.c ---- */
 opf_code *opf_code_add(opf_scheduler *s, opf_block *block, opf_code_kind kind);
