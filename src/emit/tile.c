@@ -52,6 +52,10 @@ static const opf_expr *flattened(opf_tile_printer *p, const opf_expr *offset) {
 
 static void print_load(void *data, const opf_expr *load, opf_text *out) {
     opf_tile_printer *p = data;
+    if (load->index >= OPF_TILE_HOISTED) {
+        opf_text_printf(out, "h%d", load->index - OPF_TILE_HOISTED);
+        return;
+    }
     if (load->index >= p->n_inputs) {
         int stage = load->index - p->n_inputs;
         if (stage == p->tile->anchor) opf_text_add(out, p->sums);
@@ -64,8 +68,34 @@ static void print_load(void *data, const opf_expr *load, opf_text *out) {
     opf_text_printf(out, "p%d[%s]%s", load->index, opf_tile_text(p, flattened(p, opf_tile_offset(p, value, load->args))), half ? ")" : "");
 }
 
+/* Sizes alone: variables may stand for positions beyond their axes. */
+static bool is_nonnegative(void *data, const opf_expr *e) {
+    const opf_tile_printer *p = data;
+    return !opf_expr_vars(e) && opf_expr_prove_le(p->pool, opf_int(p->pool, 0), e, (opf_domain){0, NULL});
+}
+
+static const char *const size_names[OPF_TILE_SIZES] = {"rows", "columns", "depth", "line_pitch", "plane"};
+
+static opf_dim size_of(const opf_tile *tile, int size) {
+    const opf_dim sizes[OPF_TILE_SIZES] = {tile->rows, tile->columns, tile->depth, tile->pitch, tile->plane};
+    return sizes[size];
+}
+
+/* The local that holds a size, NULL where it is none of them or known as a number. */
+static const char *size_name(opf_tile_printer *p, const opf_expr *e) {
+    if (opf_is_int(e, NULL) || e->kind == OPF_EXPR_SYMBOL) return NULL;
+    for (int size = 0; size < OPF_TILE_SIZES; size++)
+        if (size_of(p->tile, size) == e) {
+            p->used_sizes[size] = true;
+            return size_names[size];
+        }
+    return NULL;
+}
+
 static const char *text_of(opf_tile_printer *p, const opf_expr *e, bool operand) {
-    opf_emit_scope scope = {.load = print_load, .var = print_variable, .data = p};
+    const char *local = size_name(p, e);
+    if (local) return local;
+    opf_emit_scope scope = {print_load, print_variable, p, is_nonnegative};
     opf_text text = {0};
     if (operand) opf_emit_operand(e, &scope, &text);
     else opf_emit_expr(e, &scope, &text);
@@ -294,10 +324,23 @@ static void name_variables(opf_tile_printer *p) {
     }
 }
 
+/* The locals of sizes that the body has used. */
+static void print_sizes(opf_tile_printer *p, opf_text *out) {
+    opf_emit_scope scope = {print_load, print_variable, p, is_nonnegative};
+    for (int size = 0; size < OPF_TILE_SIZES; size++) {
+        if (!p->used_sizes[size]) continue;
+        opf_text_printf(out, "    const int64_t %s = ", size_names[size]);
+        opf_emit_expr(size_of(p->tile, size), &scope, out);
+        opf_text_add(out, ";\n");
+    }
+}
+
 void opf_emit_tile(const opf_nest *nest, opf_text *out) {
     opf_tile_printer printer = {.nest = nest, .tile = nest->tile, .group = nest->group, .pool = nest->pool, .out = out, .indent = 1,
                                 .n_inputs = (int)nest->group->stages.inputs.count, .panel = nest->tile->width * nest->machine->lanes};
     opf_tile_printer *p = &printer;
+    opf_text body = {0};
+    p->out = &body;
     name_variables(p);
     print_buffers(p);
     print_scratch(p);
@@ -310,4 +353,7 @@ void opf_emit_tile(const opf_nest *nest, opf_text *out) {
     opf_tile_print_pack_b(p);
     print_blocks(p);
     opf_tile_close(p);
+    print_sizes(p, out);
+    opf_text_add(out, opf_text_string(&body));
+    opf_text_free(&body);
 }

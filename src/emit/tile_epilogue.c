@@ -51,12 +51,65 @@ static void print_store(opf_tile_printer *p, const opf_tile_stage *stage) {
     opf_tile_line(p, "p%d[%s] = %st%d%s;", p->n_inputs + stage->result, opf_tile_text(p, offset), convert, stage->stage, is_half(stage->dtype) ? ")" : "");
 }
 
-static void print_element(opf_tile_printer *p) {
+static void print_element(opf_tile_printer *p, const opf_expr *const *bodies) {
     for (size_t i = 0; i < p->tile->epilogue.count; i++) {
         const opf_tile_stage *stage = &p->tile->epilogue.data[i];
-        opf_tile_line(p, "const %s t%d = %s;", opf_emit_value_ctype(stage->dtype), stage->stage, opf_tile_text(p, stage->body));
+        opf_tile_line(p, "const %s t%d = %s;", opf_emit_value_ctype(stage->dtype), stage->stage, opf_tile_text(p, bodies[i]));
         if (stage->result >= 0) print_store(p, stage);
     }
+}
+
+/* ---- what does not change along a row ---- */
+
+typedef struct hoisting {
+    opf_tile_printer *p;
+    int inner;                 /* the first variable that changes along a row */
+    OPF_VEC(const opf_expr *) values; /* of the locals h0, h1, … */
+} hoisting;
+
+static bool is_steady(const hoisting *h, const opf_expr *e) {
+    if (e->kind == OPF_EXPR_LOAD && e->index >= h->p->n_inputs) return false;
+    if (e->kind == OPF_EXPR_VAR) return e->index < h->inner;
+    for (int k = 0; k < e->n_args; k++)
+        if (!is_steady(h, e->args[k])) return false;
+    return true;
+}
+
+static const opf_expr *local_of(hoisting *h, const opf_expr *e) {
+    opf_pool *pool = h->p->pool;
+    size_t k = 0;
+    while (k < h->values.count && h->values.data[k] != e) k++;
+    if (k == h->values.count) OPF_PUSH(opf_pool_arena(pool), &h->values, e);
+    return opf_load(pool, (opf_dtype)e->dtype, OPF_TILE_HOISTED + (int)k, 0, NULL);
+}
+
+/* `e` with every largest part that loads something and stays the same along a row replaced by a local. The sides of a
+ * select that changes stay: they may read only where its condition holds. */
+static const opf_expr *hoisted(hoisting *h, const opf_expr *e) {
+    opf_pool *pool = h->p->pool;
+    const opf_expr *args[3];
+    if (e->kind < OPF_EXPR_LOAD || !opf_expr_has_load(e)) return e;
+    if (is_steady(h, e)) return local_of(h, e);
+    if (e->kind == OPF_EXPR_LOAD) return e;
+    for (int k = 0; k < e->n_args; k++) args[k] = e->kind == OPF_EXPR_SELECT && k ? e->args[k] : hoisted(h, e->args[k]);
+    switch ((opf_expr_kind)e->kind) {
+    case OPF_EXPR_UNARY: return opf_unary(pool, (opf_scalar_op)e->op, args[0]);
+    case OPF_EXPR_BINARY: return opf_binary(pool, (opf_scalar_op)e->op, args[0], args[1]);
+    case OPF_EXPR_SELECT: return opf_select(pool, args[0], args[1], args[2]);
+    case OPF_EXPR_CAST: return opf_cast(pool, (opf_dtype)e->dtype, args[0]);
+    default: return e;
+    }
+}
+
+/* Prints the locals of a row; the bodies in terms of them. */
+static const opf_expr *const *print_steady(opf_tile_printer *p) {
+    const opf_tile *tile = p->tile;
+    const opf_expr **bodies = OPF_ARRAY(opf_pool_arena(p->pool), const opf_expr *, tile->epilogue.count);
+    hoisting h = {.p = p, .inner = opf_tile_first_column(tile) - (tile->interleave > 1)};
+    for (size_t i = 0; i < tile->epilogue.count; i++) bodies[i] = hoisted(&h, tile->epilogue.data[i].body);
+    for (size_t k = 0; k < h.values.count; k++)
+        opf_tile_line(p, "const %s h%zu = %s;", opf_emit_value_ctype((opf_dtype)h.values.data[k]->dtype), k, opf_tile_text(p, h.values.data[k]));
+    return bodies;
 }
 
 /* ---- the loops ---- */
@@ -78,12 +131,12 @@ static void print_row_variables(opf_tile_printer *p) {
 
 /* The body for one column of one row, or of the rows whose results lie between each other in memory: all in one body, which
  * the compiler then stores as whole vectors. */
-static void print_elements(opf_tile_printer *p) {
+static void print_elements(opf_tile_printer *p, const opf_expr *const *bodies) {
     const opf_tile *tile = p->tile;
     int last = opf_tile_first_column(tile) - 1;
     p->sums = "sums[i]";
     if (tile->interleave < 2) {
-        print_element(p);
+        print_element(p, bodies);
         return;
     }
     const char *name = p->names[last];
@@ -91,23 +144,23 @@ static void print_elements(opf_tile_printer *p) {
         p->names[last] = opf_arena_printf(opf_pool_arena(p->pool), "%d", row);
         p->sums = row ? opf_arena_printf(opf_pool_arena(p->pool), "sums[i + %d * pitch]", row) : "sums[i]";
         opf_tile_open(p, "/* %s = %d */", name, row);
-        print_element(p);
+        print_element(p, bodies);
         opf_tile_close(p);
     }
     p->names[last] = name;
 }
 
-static void print_flat_columns(opf_tile_printer *p) {
+static void print_flat_columns(opf_tile_printer *p, const opf_expr *const *bodies) {
     const opf_tile *tile = p->tile;
     bool window = tile->b.source == OPF_SOURCE_WINDOW;
     opf_tile_line(p, "const float *restrict sums = block + (r - rows_begin) * pitch;");
     opf_tile_open(p, "for (int64_t i = 0; i < block_end - block_begin; i++)");
     opf_tile_line(p, "const int64_t %s = block_begin + i%s;", p->names[opf_tile_first_depth(tile) - 1], window ? " + column_begin" : "");
-    print_elements(p);
+    print_elements(p, bodies);
     opf_tile_close(p);
 }
 
-static void print_lines(opf_tile_printer *p) {
+static void print_lines(opf_tile_printer *p, const opf_expr *const *bodies) {
     const opf_tile *tile = p->tile;
     int first = opf_tile_first_column(tile);
     bool window = tile->b.source == OPF_SOURCE_WINDOW;
@@ -118,7 +171,7 @@ static void print_lines(opf_tile_printer *p) {
     opf_tile_line(p, "const float *restrict sums = block + (r - rows_begin) * pitch + before + begin;");
     opf_tile_open(p, "for (int64_t i = 0; i < end - begin; i++)");
     opf_tile_line(p, "const int64_t %s = begin + i;", p->names[first + 1]);
-    print_elements(p);
+    print_elements(p, bodies);
     opf_tile_close(p);
     opf_tile_close(p);
 }
@@ -128,8 +181,9 @@ void opf_tile_print_epilogue(opf_tile_printer *p) {
     if (p->tile->interleave > 1) opf_tile_open(p, "for (int64_t r = rows_begin; r < rows_end; r += %d)", p->tile->interleave);
     else opf_tile_open(p, "for (int64_t r = rows_begin; r < rows_end; r++)");
     print_row_variables(p);
-    if (p->flat_columns) print_flat_columns(p);
-    else print_lines(p);
+    const opf_expr *const *bodies = print_steady(p);
+    if (p->flat_columns) print_flat_columns(p, bodies);
+    else print_lines(p, bodies);
     opf_tile_close(p);
     p->flat_columns = false;
 }

@@ -6,6 +6,10 @@
 #include "emit/tile.h"
 
 enum { OPF_TILE_EXTRA = 4 }; /* variables of the emitter's own, behind the axes */
+enum { OPF_TILE_HOISTED = 1 << 24 }; /* a load of tensor OPF_TILE_HOISTED + k stands for the local h<k> */
+
+/* Sizes that are not known now get a local each. */
+enum { OPF_TILE_ROWS, OPF_TILE_COLUMNS, OPF_TILE_DEPTH, OPF_TILE_PITCH, OPF_TILE_PLANE, OPF_TILE_SIZES };
 
 typedef struct opf_tile_printer {
     const opf_nest *nest;
@@ -18,6 +22,7 @@ typedef struct opf_tile_printer {
     const char *names[3 * OPF_MAX_RANK + OPF_TILE_EXTRA]; /* of the variables, "i_oc" */
     const char *sums;          /* how the anchor's value is spelled, in the epilogue */
     bool flat_columns;         /* the epilogue walks the columns as one loop */
+    bool used_sizes[OPF_TILE_SIZES];
 } opf_tile_printer;
 
 /* A line of code: indentation, text, end of line. */
