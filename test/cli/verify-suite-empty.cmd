@@ -1,0 +1,3 @@
+# status 1
+mkdir nothing
+opfuse verify --suite nothing
