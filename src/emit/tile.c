@@ -272,7 +272,8 @@ static void print_passes(opf_tile_printer *p) {
         print_tiles(p);
         return;
     }
-    opf_tile_open(p, "for (int64_t k = 0; k < %s; k += %lld)", opf_tile_operand_text(p, tile->depth), (long long)tile->depth_block);
+    bool never_empty = opf_is_int(tile->depth, &depth) && depth > 0; /* an empty sum is 0: one pass of no steps writes it */
+    opf_tile_open(p, "for (int64_t k = 0; %sk < %s; k += %lld)", never_empty ? "" : "k == 0 || ", opf_tile_operand_text(p, tile->depth), (long long)tile->depth_block);
     opf_tile_line(p, "const int64_t steps = opf_min_i64(%lld, %s - k);", (long long)tile->depth_block, opf_tile_operand_text(p, tile->depth));
     print_tiles(p);
     opf_tile_close(p);

@@ -30,6 +30,8 @@ static void matmul_odd(tile_case *c) { PRODUCT(.m = n(c, 37), .n = n(c, 53), .k 
 static void matmul_deep(tile_case *c) { PRODUCT(.m = n(c, 23), .n = n(c, 33), .k = n(c, 1100)); }
 static void matmul_weights(tile_case *c) { PRODUCT(.m = n(c, 40), .n = n(c, 70), .k = n(c, 50), .b_constant = true); }
 static void matmul_symbolic(tile_case *c) { PRODUCT(.m = s(c, "M", 31), .n = s(c, "N", 45), .k = s(c, "K", 19)); }
+static void matmul_empty_sum(tile_case *c) { PRODUCT(.m = s(c, "M", 5), .n = s(c, "N", 45), .k = tile_symbol_of(c, "K", 0, 40)); }
+static void matmul_nothing(tile_case *c) { PRODUCT(.m = tile_symbol_of(c, "M", 0, 40), .n = s(c, "N", 45), .k = s(c, "K", 19)); }
 static void matmul_rows_symbolic(tile_case *c) { PRODUCT(.m = s(c, "M", 29), .n = n(c, 64), .k = n(c, 48), .b_constant = true); }
 static void matmul_transposed(tile_case *c) { PRODUCT(.m = n(c, 21), .n = n(c, 40), .k = n(c, 36), .a_transposed = true, .b_transposed = true); }
 static void matmul_transposed_odd(tile_case *c) { PRODUCT(.m = n(c, 21), .n = s(c, "N", 43), .k = n(c, 37), .b_transposed = true); }
@@ -184,7 +186,7 @@ static void heads_joined(tile_case *c) {
 
 #define ROW(f) {#f, f}
 static const row rows[] = {
-    ROW(matmul), ROW(matmul_odd), ROW(matmul_deep), ROW(matmul_weights), ROW(matmul_symbolic), ROW(matmul_rows_symbolic),
+    ROW(matmul), ROW(matmul_odd), ROW(matmul_deep), ROW(matmul_weights), ROW(matmul_symbolic), ROW(matmul_empty_sum), ROW(matmul_nothing), ROW(matmul_rows_symbolic),
     ROW(matmul_transposed), ROW(matmul_transposed_odd), ROW(gemm_constants), ROW(vector_matrix), ROW(few_rows), ROW(batched),
     ROW(batched_transposed), ROW(batch_of_rows), ROW(shared_left), ROW(batch_of_constants),
     ROW(conv_1x1), ROW(conv_1x1_stride), ROW(conv_3x3), ROW(conv_3x3_no_pad), ROW(conv_3x3_stride), ROW(conv_3x3_dilated),

@@ -44,11 +44,13 @@ static inline void tile_case_free(tile_case *c) {
     free(c);
 }
 
-static inline opf_dim tile_symbol(tile_case *c, const char *name, int64_t value) {
-    const opf_symbol *symbol = opf_symbol_new(c->pool, name, 0, INT64_MAX, value);
+/* A size known only when the kernel runs; `nominal` is what the schedule expects. */
+static inline opf_dim tile_symbol_of(tile_case *c, const char *name, int64_t value, int64_t nominal) {
+    const opf_symbol *symbol = opf_symbol_new(c->pool, name, 0, INT64_MAX, nominal);
     c->symbols[symbol->index] = value;
     return opf_sym(c->pool, symbol);
 }
+static inline opf_dim tile_symbol(tile_case *c, const char *name, int64_t value) { return tile_symbol_of(c, name, value, value); }
 
 static inline int64_t tile_size(const tile_case *c, opf_dim dim) {
     int64_t value = -1;
