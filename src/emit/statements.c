@@ -126,18 +126,17 @@ static void print_share(opf_statements *s, const opf_code *code) {
 
 /* ---- stores ---- */
 
-/* "a[i] += x" for a[i] = a[i] + x; sums of products stay calls of the prelude */
+/* "a[i] += x" for a[i] = a[i] + x */
 static const char *compound(const opf_code *code, const opf_expr **rest) {
     const opf_expr *value = code->value;
     bool binary = value->kind == OPF_EXPR_BINARY && opf_dtype_is_float((opf_dtype)value->dtype) && !is_half((opf_dtype)value->dtype);
-    static const char *const compounds[OPF_OP_COUNT] = {[OPF_OP_ADD] = "+=", [OPF_OP_ACCUMULATE] = "+=", [OPF_OP_SUB] = "-=", [OPF_OP_MUL] = "*=", [OPF_OP_DIV] = "/="};
     bool product = binary && value->op == OPF_OP_ACCUMULATE && value->args[1]->kind == OPF_EXPR_BINARY && value->args[1]->op == OPF_OP_MUL;
-    if (!binary || product || !compounds[value->op]) return NULL;
+    if (!binary || product || (value->op != OPF_OP_ADD && value->op != OPF_OP_ACCUMULATE && value->op != OPF_OP_MUL)) return NULL;
     const opf_expr *old = value->args[0];
     if (old->kind != OPF_EXPR_LOAD || old->index != code->buffer) return NULL;
     if ((old->n_args ? old->args[0] : NULL) != code->offset) return NULL;
     *rest = value->args[1];
-    return compounds[value->op];
+    return value->op == OPF_OP_MUL ? "*=" : "+=";
 }
 
 static void print_store(opf_statements *s, const opf_code *code) {

@@ -286,7 +286,7 @@ static void emit_item(emission *e, opf_block *block, opf_item *item) {
     const opf_stage *stage = stage_of(s, item);
     const opf_chunk *chunk = chunk_of(e, item->lane);
     opf_code_note(s, block, stage->name);
-    if (opf_buffer_at(s, item->buffer)->memory == OPF_MEMORY_SCRATCH) opf_place_array(s, block, item->buffer);
+    if (opf_buffer_at(s, item->buffer)->memory != OPF_MEMORY_REGISTER) opf_place_array(s, block, item->buffer);
     if (s->reduced[item->stage]) {
         opf_reduce(s, block, item, chunk);
     } else {
@@ -360,7 +360,6 @@ static void emit_kept(opf_scheduler *s, opf_block *block, opf_root *root) {
     simplify_axes(s, root);
     e.chunked = choose_chunked(s, root);
     make_chunks(&e);
-    if (e.chunked < 0) opf_alias_rows(s, root);
     e.shared = shared_loops(&e);
     emit_loops(&e, block);
 }

@@ -13,7 +13,6 @@
  * transpose.c blocks of what is read crosswise
  * phases.c   one transcendental function a loop
  * reduce.c   reductions
- * alias.c    rows that lie in their result's place
  * root.c     roots: results, their kept stages, their loops
  * scheduler.c variables, buffers, axes
  * schedule.c the whole */
@@ -237,10 +236,6 @@ void opf_reduce(opf_scheduler *s, opf_block *block, opf_item *item, const opf_ch
 /* Finds the root's items: bound and free axes, depths, the order of the loops. False where a kept map turned out not to be
  * worth it (noted in never_kept): everything is to be done again. */
 bool opf_attach(opf_scheduler *s, opf_root *root);
-
-/* ---- alias.c ---- */
-/* Lets kept rows lie where the result will; once offsets are settled. */
-void opf_alias_rows(opf_scheduler *s, opf_root *root);
 
 /* ---- root.c ---- */
 /* The nest of results of one domain (positions in the group's results). False as opf_attach. */
