@@ -18,7 +18,7 @@ static void print_accumulators(int height, int width, bool load, opf_text *out) 
  * a single stream is best left to the machine's own prefetcher. */
 enum { A_AHEAD = 512, B_AHEAD = 8, ROWS_THAT_SHARE = 4 };
 
-static void print_step(int height, int width, bool table, opf_text *out) {
+static void print_step(int height, int width, int lanes, bool table, opf_text *out) {
     if (table) opf_text_add(out, "        const float *restrict b_row = b + at[k];\n");
     const char *from = table ? "b_row" : "b";
     for (int j = 0; j < width; j++) opf_text_printf(out, "        const opf_vf b%d = opf_vload(%s + %d * OPF_LANES);\n", j, from, j);
@@ -28,13 +28,13 @@ static void print_step(int height, int width, bool table, opf_text *out) {
         opf_text_add(out, " }\n");
     }
     opf_text_printf(out, "        __builtin_prefetch(a + %d);\n", A_AHEAD);
-    for (int j = 0; j < width && !table && height >= ROWS_THAT_SHARE; j++)
+    for (int j = 0; j < width && !table && height >= ROWS_THAT_SHARE; j += 16 / lanes) /* one for each line of 64 bytes */
         opf_text_printf(out, "        __builtin_prefetch(b + %d * step + %d * OPF_LANES);\n", B_AHEAD, j);
     opf_text_printf(out, "        a += %d;\n", height);
     if (!table) opf_text_add(out, "        b += step;\n");
 }
 
-static void print_function(int height, int width, bool table, opf_text *out) {
+static void print_function(int height, int width, int lanes, bool table, opf_text *out) {
     const char *suffix = table ? "_at" : "";
     opf_text_printf(out, "#ifndef OPF_TILE_%dX%d%s\n#define OPF_TILE_%dX%d%s\n", height, width, table ? "_AT" : "", height, width, table ? "_AT" : "");
     opf_text_printf(out, "/* Adds a[k][0..%d] * b[k][0..%d vectors] over `depth` steps k to c, whose rows are `pitch` apart; starts at 0 where\n"
@@ -46,7 +46,7 @@ static void print_function(int height, int width, bool table, opf_text *out) {
     opf_text_add(out, "    if (!first) {\n");
     print_accumulators(height, width, true, out);
     opf_text_add(out, "    }\n#pragma GCC unroll 2\n    for (int64_t k = 0; k < depth; k++) {\n");
-    print_step(height, width, table, out);
+    print_step(height, width, lanes, table, out);
     opf_text_add(out, "    }\n");
     for (int i = 0; i < height; i++) {
         opf_text_add(out, "   ");
@@ -59,6 +59,6 @@ static void print_function(int height, int width, bool table, opf_text *out) {
 void opf_emit_tile_functions(const opf_nest *nest, opf_text *out) {
     const opf_tile *tile = nest->tile;
     bool table = tile->b.source == OPF_SOURCE_WINDOW;
-    print_function(tile->height, tile->width, table, out);
-    if (tile->tail != tile->width) print_function(tile->height, tile->tail, table, out);
+    print_function(tile->height, tile->width, nest->machine->lanes, table, out);
+    if (tile->tail != tile->width) print_function(tile->height, tile->tail, nest->machine->lanes, table, out);
 }
