@@ -24,7 +24,9 @@ typedef struct maker {
 } maker;
 
 /* snprintf that may cut: callers have looked at the lengths. */
+#ifndef __clang__
 #pragma GCC diagnostic ignored "-Wformat-truncation"
+#endif
 
 static int pick(maker *m, int count) { return (int)(next_random(&m->seed) % (uint32_t)count); }
 
