@@ -58,8 +58,9 @@ static void print_load(void *data, const opf_expr *load, opf_text *out) {
     }
     if (load->index >= p->n_inputs) {
         int stage = load->index - p->n_inputs;
-        if (stage == p->tile->anchor) opf_text_add(out, p->sums);
-        else opf_text_printf(out, "t%d", stage);
+        if (stage != p->tile->anchor) opf_text_printf(out, "t%d", stage);
+        else if (load->dtype == OPF_FLOAT32) opf_text_add(out, p->sums);
+        else opf_text_printf(out, "opf_%s_to_f32(opf_f32_to_%s(%s))", opf_emit_suffix((opf_dtype)load->dtype), opf_emit_suffix((opf_dtype)load->dtype), p->sums);
         return;
     }
     const opf_value *value = p->group->stages.inputs.data[load->index];

@@ -39,7 +39,7 @@ bool opf_tiler_operands(opf_tiler *tiler);  /* how each operand is read; needs n
 bool opf_tiler_sizes(opf_tiler *tiler);     /* tile, blocks, units, scratch */
 bool opf_tiler_pack(opf_tiler *tiler);      /* constants: the groups that pack them */
 
-/* Is the value of operand `value` (a load alone) a constant that nothing else of the group reads? */
-const opf_value *opf_tiler_constant(const opf_tiler *tiler, const opf_expr *value);
+/* The one constant that the operand is computed from, if nothing else of the group reads it: an input, or -1. */
+int opf_tiler_constant(const opf_tiler *tiler, const opf_tile_operand *operand);
 
 #endif

@@ -41,7 +41,9 @@ static bool find_anchor(opf_tiler *tiler) {
     }
     if (!tiler->anchor) return opf_tiler_refuse(tiler, "the group holds no reduction");
     const opf_expr *body = tiler->anchor->body;
-    if (tiler->anchor->combiner != OPF_COMBINE_SUM || tiler->anchor->accumulator != OPF_FLOAT32 || tiler->anchor->dtype != OPF_FLOAT32)
+    opf_dtype dtype = tiler->anchor->dtype; /* of the finished sum */
+    bool narrow = dtype == OPF_FLOAT16 || dtype == OPF_BFLOAT16;
+    if (tiler->anchor->combiner != OPF_COMBINE_SUM || tiler->anchor->accumulator != OPF_FLOAT32 || (dtype != OPF_FLOAT32 && !narrow))
         return opf_tiler_refuse(tiler, "the reduction is no sum in float32");
     if (body->kind != OPF_EXPR_BINARY || body->op != OPF_OP_MUL) return opf_tiler_refuse(tiler, "the reduction sums no products");
     return true;
@@ -311,8 +313,8 @@ bool opf_tiler_epilogue(opf_tiler *tiler) {
     for (size_t r = 0; r < group->results.count; r++)
         if (!tiler->depends[group->results.data[r].stage]) return opf_tiler_refuse(tiler, "a result does not depend on the sum");
     int anchor = tiler->tile->anchor, result = result_of(group, anchor);
-    const opf_expr *sum = opf_load(tiler->pool, OPF_FLOAT32, tiler->n_inputs + anchor, tiler->anchor->n_axes, tiler->root);
-    if (result >= 0) OPF_PUSH(tiler->arena, &tiler->tile->epilogue, (opf_tile_stage){anchor, OPF_FLOAT32, sum, result});
+    const opf_expr *sum = opf_load(tiler->pool, tiler->anchor->dtype, tiler->n_inputs + anchor, tiler->anchor->n_axes, tiler->root);
+    if (result >= 0) OPF_PUSH(tiler->arena, &tiler->tile->epilogue, (opf_tile_stage){anchor, tiler->anchor->dtype, sum, result});
     for (size_t s = (size_t)tiler->tile->anchor + 1; s < tiler->stages->list.count; s++)
         if (tiler->depends[s] && !add_stage(tiler, (int)s)) return false;
     return true;

@@ -23,10 +23,47 @@ bool opf_tiler_flat(const opf_tiler *tiler, const opf_expr *offset, int first, i
     return true;
 }
 
-const opf_value *opf_tiler_constant(const opf_tiler *tiler, const opf_expr *value) {
-    if (value->kind != OPF_EXPR_LOAD || value->index >= tiler->n_inputs) return NULL;
-    const opf_value *input = tiler->stages->inputs.data[value->index];
-    return input->constant && input->dtype == OPF_FLOAT32 ? input : NULL;
+/* ---- constants ---- */
+
+typedef struct loads { const opf_tiler *tiler; int input, count; bool others; } loads;
+
+static bool visit_loads(const opf_expr *e, void *data) {
+    loads *l = data;
+    if (e->kind != OPF_EXPR_LOAD || e->index >= l->tiler->n_inputs) return true;
+    if (e->index == l->input) l->count++;
+    else l->others = true;
+    return true;
+}
+
+static loads loads_of(const opf_tiler *tiler, const opf_expr *e, int input) {
+    loads l = {tiler, input, 0, false};
+    opf_expr_visit(tiler->pool, e, visit_loads, &l);
+    return l;
+}
+
+static bool visit_first(const opf_expr *e, void *data) {
+    if (e->kind == OPF_EXPR_LOAD) *(int *)data = e->index;
+    return e->kind != OPF_EXPR_LOAD;
+}
+
+static bool sizes_are_known(const opf_tiler *tiler, const opf_expr *value) {
+    int64_t size;
+    for (int k = 0; k < tiler->tile->n_axes; k++)
+        if (opf_expr_has_var(value, k) && !opf_is_int(tiler->tile->axes[k].extent, &size)) return false;
+    return true;
+}
+
+int opf_tiler_constant(const opf_tiler *tiler, const opf_tile_operand *operand) {
+    const opf_tile *tile = tiler->tile;
+    int input = -1;
+    opf_expr_visit(tiler->pool, operand->value, visit_first, &input);
+    if (input < 0 || input >= tiler->n_inputs || !tiler->stages->inputs.data[input]->constant) return -1;
+    if (loads_of(tiler, operand->value, input).others || !sizes_are_known(tiler, operand->value)) return -1;
+    const opf_expr *other = operand == &tile->a ? tile->b.value : tile->a.value;
+    if (loads_of(tiler, other, input).count) return -1;
+    for (size_t i = 0; i < tile->epilogue.count; i++)
+        if (loads_of(tiler, tile->epilogue.data[i].body, input).count) return -1;
+    return input;
 }
 
 /* ---- plain loads ---- */
@@ -146,7 +183,7 @@ static bool find_windows(opf_tiler *tiler) {
 static void choose_a(opf_tiler *tiler) {
     opf_tile *tile = tiler->tile;
     plain_form(tiler, &tile->a, opf_tile_first_row(tile), tile->n_row);
-    tile->a.source = opf_tiler_constant(tiler, tile->a.value) ? OPF_SOURCE_CONSTANT : OPF_SOURCE_PANELS;
+    tile->a.source = opf_tiler_constant(tiler, &tile->a) >= 0 ? OPF_SOURCE_CONSTANT : OPF_SOURCE_PANELS;
     bool rows_contiguous = tile->n_row && is_contiguous(tiler, tile->a.value, opf_tile_first_column(tile) - 1);
     tile->a.depth_is_contiguous = !rows_contiguous;
 }
@@ -155,7 +192,7 @@ static void choose_b(opf_tiler *tiler) {
     opf_tile *tile = tiler->tile;
     int last_column = opf_tile_first_depth(tile) - 1, last_depth = tile->n_axes - 1;
     bool plain = plain_form(tiler, &tile->b, opf_tile_first_column(tile), tile->n_column);
-    if (opf_tiler_constant(tiler, tile->b.value)) {
+    if (opf_tiler_constant(tiler, &tile->b) >= 0) {
         tile->b.source = OPF_SOURCE_CONSTANT;
     } else if (plain && opf_is_value(tile->b.stride, 1)) {
         tile->b.source = OPF_SOURCE_ROWS;
@@ -173,7 +210,7 @@ bool opf_tiler_operands(opf_tiler *tiler) {
     return true;
 }
 
-/* ---- constants ---- */
+/* ---- packing constants ---- */
 
 /* A value of the schedule's own: it has a type and no place in the graph. */
 static opf_value *made_value(opf_tiler *tiler, const opf_value *model, int rank, const opf_dim *dims) {
@@ -197,11 +234,33 @@ static void take_apart(const opf_tiler *tiler, const opf_expr *flat, int first, 
     if (count) bind[first] = flat;
 }
 
+static const opf_expr *renumber(opf_pool *pool, const opf_expr *leaf, void *data) {
+    (void)data;
+    return leaf->kind == OPF_EXPR_LOAD ? opf_load(pool, (opf_dtype)leaf->dtype, 0, leaf->n_args, leaf->args) : NULL;
+}
+
+/* The group that computes `body` over the axes from the constant, its input 0. */
+static opf_group *packing_group(opf_tiler *tiler, const opf_value *constant, const opf_expr *body, int n, const opf_dim *extents, const char *const *names) {
+    opf_stage *stage = OPF_NEW(tiler->arena, opf_stage);
+    *stage = (opf_stage){.name = "packed", .n_axes = n, .combiner = OPF_COMBINE_NONE, .dtype = OPF_FLOAT32, .accumulator = OPF_FLOAT32, .body = body,
+                         .extents = opf_arena_copy(tiler->arena, extents, (size_t)n * sizeof *extents),
+                         .axis_names = opf_arena_copy(tiler->arena, names, (size_t)n * sizeof *names),
+                         .origin = tiler->anchor->origin};
+    opf_group *group = OPF_NEW(tiler->arena, opf_group);
+    group->kind = OPF_KIND_INJECTIVE;
+    group->step = OPF_STEP_KERNEL;
+    group->rule = "packed";
+    OPF_PUSH(tiler->arena, &group->stages.inputs, (opf_value *)constant);
+    OPF_PUSH(tiler->arena, &group->stages.list, stage);
+    OPF_PUSH(tiler->arena, &group->results, (opf_result){made_value(tiler, constant, n, extents), 0});
+    return group;
+}
+
 /* The stage [outer axes that the operand walks along][panel][depth axes][panel_width]: the operand, zeros beyond `extent`. */
 static bool pack_constant(opf_tiler *tiler, opf_tile_operand *operand, int first, int count, opf_dim extent, int64_t panel_width) {
     opf_tile *tile = tiler->tile;
     opf_pool *pool = tiler->pool;
-    const opf_value *constant = opf_tiler_constant(tiler, operand->value);
+    int input = opf_tiler_constant(tiler, operand);
     const opf_expr *bind[3 * OPF_MAX_RANK] = {NULL};
     opf_dim extents[3 * OPF_MAX_RANK];
     const char *names[3 * OPF_MAX_RANK];
@@ -227,27 +286,15 @@ static bool pack_constant(opf_tiler *tiler, opf_tile_operand *operand, int first
     const opf_expr *flat = opf_add(pool, opf_mul(pool, opf_var(pool, panel), opf_int(pool, panel_width)), opf_var(pool, lane));
     take_apart(tiler, flat, first, count, bind);
     const opf_expr *body = opf_expr_bind(pool, operand->value, tile->n_axes, bind);
-    body = opf_load(pool, OPF_FLOAT32, 0, body->n_args, body->args);
+    body = opf_expr_map(pool, body, renumber, NULL);
     const opf_expr *inside = opf_binary(pool, OPF_OP_LT, flat, extent);
     body = opf_expr_simplify(pool, opf_select(pool, inside, body, opf_real(pool, OPF_FLOAT32, 0)), (opf_domain){n, extents});
-
-    opf_stage *stage = OPF_NEW(tiler->arena, opf_stage);
-    *stage = (opf_stage){.name = "packed", .n_axes = n, .combiner = OPF_COMBINE_NONE, .dtype = OPF_FLOAT32, .accumulator = OPF_FLOAT32, .body = body,
-                         .extents = opf_arena_copy(tiler->arena, extents, (size_t)n * sizeof *extents),
-                         .axis_names = opf_arena_copy(tiler->arena, names, (size_t)n * sizeof *names),
-                         .origin = tiler->anchor->origin};
-    opf_group *group = OPF_NEW(tiler->arena, opf_group);
-    group->kind = OPF_KIND_INJECTIVE;
-    group->step = OPF_STEP_KERNEL;
-    group->rule = "packed";
-    OPF_PUSH(tiler->arena, &group->stages.inputs, (opf_value *)constant);
-    OPF_PUSH(tiler->arena, &group->stages.list, stage);
-    OPF_PUSH(tiler->arena, &group->results, (opf_result){made_value(tiler, constant, n, extents), 0});
     int64_t bytes = 4, size;
     for (int k = 0; k < n; k++)
-        if (!opf_is_int(extents[k], &size) || __builtin_mul_overflow(bytes, size, &bytes)) return opf_tiler_refuse(tiler, "a constant operand has no known size");
+        if (!opf_is_int(extents[k], &size) || __builtin_mul_overflow(bytes, size, &bytes)) return opf_tiler_refuse(tiler, "a constant operand is too large");
     operand->packed = (int)tiler->nest->packed.count;
-    OPF_PUSH(tiler->arena, &tiler->nest->packed, (opf_packed){operand->value->index, group, bytes});
+    opf_group *group = packing_group(tiler, tiler->stages->inputs.data[input], body, n, extents, names);
+    OPF_PUSH(tiler->arena, &tiler->nest->packed, (opf_packed){input, group, bytes});
     return true;
 }
 

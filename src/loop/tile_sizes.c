@@ -274,7 +274,7 @@ static bool can_store_direct(const opf_tiler *tiler) {
     const opf_tile *tile = tiler->tile;
     int64_t rows, columns;
     if (tile->epilogue.count != 1 || tile->epilogue.data[0].stage != tile->anchor) return false;
-    if (tile->n_row > 1 || tile->b.source == OPF_SOURCE_WINDOW) return false;
+    if (tile->n_row > 1 || tile->b.source == OPF_SOURCE_WINDOW || tiler->anchor->dtype != OPF_FLOAT32) return false;
     const opf_expr *stride, *base;
     if (!opf_tiler_flat(tiler, result_offset(tiler), opf_tile_first_column(tile), tile->n_column, &stride, &base) || !opf_is_value(stride, 1)) return false;
     if (!opf_is_int(tile->rows, &rows) || !opf_is_int(tile->columns, &columns)) return false;
