@@ -7,34 +7,9 @@
  *
  * Then, groups that reduce nothing are joined with the one group that reads them, where that is a contraction or a pool in
  * front of which their work is cheap (prologue.c). */
-#include "fuse/fuser.h"
+#include "fuse/growth.h"
 #include "fuse/prologue.h"
 #include "fuse/rows.h"
-
-typedef OPF_VEC(opf_node *) opf_node_list;
-
-/* What came of the attempt to join a node with one that uses its result. */
-typedef struct opf_attempt {
-    const opf_node *to;
-    opf_outcome outcome;
-} opf_attempt;
-typedef OPF_VEC(opf_attempt) opf_attempts;
-
-typedef struct opf_growth {
-    opf_fuser *fuser;
-    opf_node_list *members; /* per group number, in graph order; empty for groups that were joined to others */
-    bool *light;            /* per group: may grow by rows */
-    bool *closed;           /* per group: folded or opaque */
-    bool *view;             /* per group: only views */
-    bool *prologue;         /* per node: joined as work in front of another group */
-    opf_node_list *users, *producers; /* per node, those that run, each once */
-    /* The set of groups that is being looked at. */
-    int *ahead, *behind;    /* stamp per group: can be reached from the source, reaches the sink */
-    int stamp;
-    int *queue;
-    OPF_VEC(int) set;
-    opf_attempts *attempts; /* per node; of uses that lead out of its group */
-} opf_growth;
 
 /* ---- the graph of groups ---- */
 
@@ -83,8 +58,14 @@ static void reach(opf_growth *growth, const opf_node_list *links, int *stamps, i
     }
 }
 
-/* growth->set becomes source, sink and every group on a way from one to the other. */
-static void find_between(opf_growth *growth, int source, int sink)
+bool opf_growth_leads(opf_growth *growth, int from, int to)
+{
+    growth->stamp++;
+    reach(growth, growth->users, growth->ahead, from, -1);
+    return growth->ahead[to] == growth->stamp;
+}
+
+void opf_growth_between(opf_growth *growth, int source, int sink)
 {
     growth->stamp++;
     reach(growth, growth->users, growth->ahead, source, sink);
@@ -105,8 +86,7 @@ static void number_members(opf_growth *growth, int group, int number)
         growth->fuser->group_of[growth->members[group].data[m]->id] = number;
 }
 
-/* The nodes of the set's groups, in graph order. */
-static opf_node_list united(opf_growth *growth)
+opf_node_list opf_growth_united(opf_growth *growth)
 {
     opf_fuser *fuser = growth->fuser;
     opf_node_list list = {0};
@@ -143,8 +123,7 @@ static opf_outcome refused(opf_rule_number rule, const opf_node *blocker, int64_
     return (opf_outcome){.rule = rule, .blocker = blocker, .bytes = bytes};
 }
 
-/* Composes the union and asks whether it works row by row. */
-static opf_outcome judge(opf_growth *growth, opf_node_list nodes, opf_kind *kind)
+opf_outcome opf_growth_judge_set(opf_growth *growth, opf_node_list nodes, opf_kind *kind, opf_growth_judge judge)
 {
     opf_fuser *fuser = growth->fuser;
     int number = growth->set.data[0];
@@ -157,11 +136,7 @@ static opf_outcome judge(opf_growth *growth, opf_node_list nodes, opf_kind *kind
     group.nodes.count = nodes.count;
     opf_outcome outcome = {.rule = OPF_RULE_TOO_LARGE};
     if (opf_compose(fuser, &group) == OPF_OK) {
-        const opf_node *view = stored_view(growth, &group);
-        opf_row_verdict verdict = opf_rows_fit(&group, fuser->pool, scratch);
-        outcome = view ? refused(OPF_RULE_VIEW_STAYS, view, 0)
-                : verdict.fits ? (opf_outcome){.rule = OPF_RULE_ROWS}
-                               : refused(verdict.rule, verdict.blocker, verdict.bytes);
+        outcome = judge(growth, &group, scratch);
         *kind = opf_stages_kind(&group.stages);
     }
     fuser->arena = kept;
@@ -171,7 +146,17 @@ static opf_outcome judge(opf_growth *growth, opf_node_list nodes, opf_kind *kind
     return outcome;
 }
 
-static void join(opf_growth *growth, opf_node_list nodes, opf_kind kind, opf_rule_number rule)
+/* Does the union work row by row? */
+static opf_outcome judge_rows(opf_growth *growth, const opf_group *group, opf_arena *scratch)
+{
+    const opf_node *view = stored_view(growth, group);
+    if (view)
+        return refused(OPF_RULE_VIEW_STAYS, view, 0);
+    opf_row_verdict verdict = opf_rows_fit(group, growth->fuser->pool, scratch);
+    return verdict.fits ? (opf_outcome){.rule = OPF_RULE_ROWS} : refused(verdict.rule, verdict.blocker, verdict.bytes);
+}
+
+void opf_growth_join(opf_growth *growth, opf_node_list nodes, opf_kind kind, opf_rule_number rule)
 {
     int into = growth->set.data[0];
     for (size_t s = 1; s < growth->set.count; s++)
@@ -186,7 +171,7 @@ static void join(opf_growth *growth, opf_node_list nodes, opf_kind kind, opf_rul
 /* Tries the two groups with all between. `do_join` false: only says what would come of it. */
 static opf_outcome try_join(opf_growth *growth, int source, int sink, bool do_join)
 {
-    find_between(growth, source, sink);
+    opf_growth_between(growth, source, sink);
     size_t count = 0;
     for (size_t s = 0; s < growth->set.count; s++) {
         int group = growth->set.data[s];
@@ -196,11 +181,11 @@ static opf_outcome try_join(opf_growth *growth, int source, int sink, bool do_jo
     }
     if (count > (size_t)growth->fuser->max_depth)
         return refused(OPF_RULE_TOO_LARGE, NULL, 0);
-    opf_node_list nodes = united(growth);
+    opf_node_list nodes = opf_growth_united(growth);
     opf_kind kind = OPF_KIND_OPAQUE;
-    opf_outcome outcome = judge(growth, nodes, &kind);
+    opf_outcome outcome = opf_growth_judge_set(growth, nodes, &kind, judge_rows);
     if (do_join && outcome.rule == OPF_RULE_ROWS)
-        join(growth, nodes, kind, OPF_RULE_ROWS);
+        opf_growth_join(growth, nodes, kind, OPF_RULE_ROWS);
     return outcome;
 }
 
@@ -250,7 +235,7 @@ static int only_user(const opf_growth *growth, int group)
     return user;
 }
 
-static bool compose_alone(opf_growth *growth, int number, opf_group *group)
+bool opf_growth_compose(opf_growth *growth, int number, opf_group *group)
 {
     *group = (opf_group){.id = number};
     group->nodes.data = growth->members[number].data;
@@ -269,7 +254,7 @@ static opf_rule_number judge_prologue(opf_growth *growth, int source, int sink)
     fuser->arena = scratch;
     opf_group producer, user;
     opf_rule_number rule = OPF_RULE_TOO_LARGE;
-    if (compose_alone(growth, source, &producer) && compose_alone(growth, sink, &user))
+    if (opf_growth_compose(growth, source, &producer) && opf_growth_compose(growth, sink, &user))
         rule = opf_prologue_fits(&producer, &user, fuser->pool, scratch);
     fuser->arena = kept;
     opf_arena_free(scratch);
@@ -290,7 +275,7 @@ static void join_prologue(opf_growth *growth, int source, int sink)
     OPF_PUSH(growth->fuser->arena, &growth->set, sink);
     OPF_PUSH(growth->fuser->arena, &growth->set, source);
     opf_rule_number formed = growth->fuser->formed[sink];
-    join(growth, united(growth), growth->fuser->group_kinds[sink], formed == OPF_RULE_SINGLE ? OPF_RULE_PROLOGUE : formed);
+    opf_growth_join(growth, opf_growth_united(growth), growth->fuser->group_kinds[sink], formed == OPF_RULE_SINGLE ? OPF_RULE_PROLOGUE : formed);
 }
 
 /* Latest nodes first: what is in front of a prologue is then in front of the whole. */
@@ -417,6 +402,7 @@ void opf_policy_best(opf_fuser *fuser)
     opf_growth *growth = new_growth(fuser);
     grow(growth);
     take_prologues(growth);
+    opf_grow_siblings(growth);
     record_attempts(growth);
     compact(growth);
     fuser->policy_data = growth;

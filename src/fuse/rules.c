@@ -18,6 +18,8 @@ const opf_rule opf_rules[OPF_RULE_COUNT] = {
         "'{value}' is stored for others, and '{to}' takes each element of it in passing"},
     [OPF_RULE_PROLOGUE] = {"prologue", -1, OPF_FUSED,
         "'{from}' ({from_kind}) is done while '{to}' ({to_kind}) reads its operand: '{value}' is never stored"},
+    [OPF_RULE_SIBLINGS] = {"siblings", -1, OPF_FUSED,
+        "'{from}' and '{to}' are in one kernel with others that read the same values"},
     [OPF_RULE_PINNED] = {"pinned", -1, OPF_FUSED, "the groups file puts '{from}' and '{to}' in one group"},
 
     [OPF_RULE_POLICY_NONE] = {"policy-none", -1, OPF_REFUSED, "policy none: each node is a kernel of its own"},

@@ -151,6 +151,22 @@ x = g.input("x", "n", 64)
 r = g.op("Relu", x)
 g.save(1, g.op("Exp", r), g.op("Neg", r), r)
 
+g = Graph("siblings_turned")  # heads of an attention, cut out of one tensor
+x = g.input("x", 1, 20, 48)
+
+
+def head(start, perm):
+    cut = g.op("Slice", x, g.const([start], np.int64), g.const([start + 16], np.int64), g.const([2], np.int64))
+    return g.op("Transpose", g.op("Reshape", cut, g.const([1, 20, 4, 4], np.int64)), perm=perm)
+
+
+g.save(1, head(0, [0, 2, 1, 3]), head(16, [0, 2, 3, 1]), head(32, [0, 2, 1, 3]))
+
+g = Graph("siblings_of_two_kinds")  # the second needs more than the first: it would keep the first's readers waiting
+x = g.input("x", "n", 64)
+y = g.input("y", "n", 64)
+g.save(2, g.op("Transpose", x, perm=[1, 0]), g.op("Add", x, y))
+
 g = Graph("results_of_two_shapes")
 x = g.input("x", "n", 64)
 r = g.op("Exp", x)

@@ -1,0 +1,49 @@
+/* The groups of policy best while they grow: shared by the files that join them. Private to src/fuse. */
+#ifndef OPF_FUSE_GROWTH_H
+#define OPF_FUSE_GROWTH_H
+
+#include "fuse/fuser.h"
+
+typedef OPF_VEC(opf_node *) opf_node_list;
+
+/* What came of the attempt to join a node with one that uses its result. */
+typedef struct opf_attempt {
+    const opf_node *to;
+    opf_outcome outcome;
+} opf_attempt;
+typedef OPF_VEC(opf_attempt) opf_attempts;
+
+typedef struct opf_growth {
+    opf_fuser *fuser;
+    opf_node_list *members; /* per group number, in graph order; empty for groups that were joined to others */
+    bool *light;            /* per group: may grow by rows */
+    bool *closed;           /* per group: folded or opaque */
+    bool *view;             /* per group: only views */
+    bool *prologue;         /* per node: joined as work in front of another group */
+    opf_node_list *users, *producers; /* per node, those that run, each once */
+    /* The set of groups that is being looked at. */
+    int *ahead, *behind;    /* stamp per group: can be reached from the source, reaches the sink */
+    int stamp;
+    int *queue;
+    OPF_VEC(int) set;
+    opf_attempts *attempts; /* per node; of uses that lead out of its group */
+} opf_growth;
+
+/* growth->set becomes source, sink and every group on a way from one to the other. */
+void opf_growth_between(opf_growth *growth, int source, int sink);
+/* Is there a way from one group to another? */
+bool opf_growth_leads(opf_growth *growth, int from, int to);
+/* The nodes of the set's groups, in graph order. */
+opf_node_list opf_growth_united(opf_growth *growth);
+/* Composes the set's groups as one and asks `judge`; `kind` becomes that of the whole. */
+typedef opf_outcome (*opf_growth_judge)(opf_growth *growth, const opf_group *group, opf_arena *scratch);
+opf_outcome opf_growth_judge_set(opf_growth *growth, opf_node_list nodes, opf_kind *kind, opf_growth_judge judge);
+/* Makes the set's groups one, with these nodes, under the number of the set's first. */
+void opf_growth_join(opf_growth *growth, opf_node_list nodes, opf_kind kind, opf_rule_number rule);
+/* Stages and results of a group as it is now (in the fuser's arena). */
+bool opf_growth_compose(opf_growth *growth, int number, opf_group *group);
+
+/* Groups that read the same and nothing else become one kernel (siblings.c). */
+void opf_grow_siblings(opf_growth *growth);
+
+#endif
