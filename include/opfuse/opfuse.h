@@ -137,6 +137,9 @@ opf_status opf_model_explain(opf_model *model, const char *format, char **out); 
 opf_status opf_model_graph(opf_model *model, const char *format, int after, char **out); /* "dot", "svg"; after 0: as read, 1: groups as clusters */
 /* The model as read, as one ONNX file: functions inlined, constants inside, types found where none were given. */
 opf_status opf_model_save(opf_model *model, const char *path);
+/* The model as it is fused, as one ONNX file: each group of several nodes is a model-local function of the domain
+ * opfuse.groups whose body are its nodes, called once. Any viewer shows the groups, any runtime runs the file. */
+opf_status opf_model_save_fused(opf_model *model, const char *path);
 /* Reads and types a model and tells every problem at once, what each symbol is determined by, which sizes must agree.
  * Compiles nothing. `out` is set also where the model has problems (then the status says so). "text", "json". */
 opf_status opf_check(opf_context *context, const char *path, const char *format, char **out);

@@ -1,4 +1,4 @@
-/* Models as files. */
+/* Models as files, as read. */
 #include "api/model.h"
 #include "onnx/onnx.h"
 

@@ -29,7 +29,7 @@ static bool touch(const opf_expr *e, void *data)
 }
 
 /* A kernel reads of each input no more than its loads ask for (rows of an embedding table) and no more than there is. */
-static double bytes_read(const opf_group *group, opf_pool *pool)
+void opf_group_bytes_read(const opf_group *group, opf_pool *pool, double *bytes)
 {
     int n_inputs = (int)group->stages.inputs.count;
     opf_touched touched = {NULL, n_inputs, OPF_ARRAY(opf_pool_arena(pool), double, n_inputs)};
@@ -39,18 +39,19 @@ static double bytes_read(const opf_group *group, opf_pool *pool)
         if (touched.stage->second)
             opf_expr_visit(pool, touched.stage->second, touch, &touched);
     }
-    double bytes = 0;
     for (int i = 0; i < n_inputs; i++) {
         const opf_value *value = group->stages.inputs.data[i];
         double asked = touched.elements[i] * opf_dtype_bits(value->dtype) / 8, whole = (double)opf_value_nominal_bytes(value);
-        bytes += asked < whole && !group->library ? asked : whole;
+        bytes[i] = asked < whole && !group->library && !group->control ? asked : whole;
     }
-    return bytes;
 }
 
 int64_t opf_group_bytes(const opf_group *group, opf_pool *pool)
 {
-    double bytes = bytes_read(group, pool);
+    double *read = OPF_ARRAY(opf_pool_arena(pool), double, group->stages.inputs.count + 1), bytes = 0;
+    opf_group_bytes_read(group, pool, read);
+    for (size_t i = 0; i < group->stages.inputs.count; i++)
+        bytes += read[i];
     for (size_t r = 0; r < group->results.count; r++)
         bytes += (double)opf_value_nominal_bytes(group->results.data[r].value);
     return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;

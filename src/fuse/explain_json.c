@@ -1,11 +1,9 @@
 /* `explain --json`: the log as JSON, schema 1 (docs/cli.md). */
-#include <jansson.h>
 #include <string.h>
 
-#include "fuse/fuse.h"
+#include "fuse/explain_json.h"
 
-/* Names come from files and need not be UTF-8; JSON must be. */
-static json_t *text(const char *string)
+json_t *opf_json_text(const char *string)
 {
     if (!string)
         return json_null();
@@ -20,6 +18,8 @@ static json_t *text(const char *string)
     return json;
 }
 
+static json_t *name_of(const opf_node *node) { return opf_json_text(node ? node->name : NULL); }
+
 /* The model's own nodes that the group stands for. */
 static json_t *node_names(const opf_group *group)
 {
@@ -27,10 +27,18 @@ static json_t *node_names(const opf_group *group)
     for (size_t i = 0; i < group->nodes.count; i++) {
         const opf_node *node = group->nodes.data[i];
         for (int k = 0; k < node->n_origins; k++)
-            json_array_append_new(list, text(node->origins[k]));
+            json_array_append_new(list, opf_json_text(node->origins[k]));
         if (node->n_origins == 0)
-            json_array_append_new(list, text(node->name));
+            json_array_append_new(list, name_of(node));
     }
+    return list;
+}
+
+static json_t *operators(const opf_group *group)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < group->nodes.count; i++)
+        json_array_append_new(list, opf_json_text(group->nodes.data[i]->op));
     return list;
 }
 
@@ -38,7 +46,7 @@ static json_t *input_names(const opf_group *group)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < group->stages.inputs.count; i++)
-        json_array_append_new(list, text(group->stages.inputs.data[i]->name));
+        json_array_append_new(list, opf_json_text(group->stages.inputs.data[i]->name));
     return list;
 }
 
@@ -46,49 +54,55 @@ static json_t *output_names(const opf_group *group)
 {
     json_t *list = json_array();
     for (size_t r = 0; r < group->results.count; r++)
-        json_array_append_new(list, text(group->results.data[r].value->name));
+        json_array_append_new(list, opf_json_text(group->results.data[r].value->name));
     const opf_node *node = group->nodes.data[0];
     for (int k = 0; group->step == OPF_STEP_FOLDED && k < node->n_outputs; k++)
         if (node->outputs[k])
-            json_array_append_new(list, text(node->outputs[k]->name));
+            json_array_append_new(list, opf_json_text(node->outputs[k]->name));
     return list;
 }
 
-static json_t *groups(const opf_fusion *fusion)
+static void add_groups(json_t *list, const opf_part *part)
 {
-    json_t *list = json_array();
-    for (size_t g = 0; g < fusion->groups.count; g++) {
-        const opf_group *group = fusion->groups.data[g];
-        json_array_append_new(list, json_pack("{s:i,s:s,s:o,s:o,s:o,s:s,s:s,s:I,s:I,s:f,s:o}",
-            "id", group->id, "kind", opf_kind_name(group->kind), "nodes", node_names(group), "inputs", input_names(group),
-            "outputs", output_names(group), "step", opf_step_kind_name(group->step), "rule", group->rule,
+    for (size_t g = 0; g < part->fusion->groups.count; g++) {
+        const opf_group *group = part->fusion->groups.data[g];
+        json_array_append_new(list, json_pack("{s:i,s:s,s:o,s:o,s:o,s:o,s:s,s:s,s:I,s:I,s:f,s:o}",
+            "id", part->first_id + group->id, "kind", opf_kind_name(group->kind), "nodes", node_names(group), "ops", operators(group),
+            "inputs", input_names(group), "outputs", output_names(group), "step", opf_step_kind_name(group->step), "rule", group->rule,
             "bytes_before", (json_int_t)group->bytes_before, "bytes_after", (json_int_t)group->bytes_after,
-            "flops", group->flops, "graph", text(fusion->graph->path)));
+            "flops", group->flops, "graph", opf_json_text(part->fusion->graph->path)));
     }
-    return list;
 }
 
-static json_t *edges(const opf_fusion *fusion)
+static void add_edges(json_t *list, const opf_part *part)
 {
-    json_t *list = json_array();
+    const opf_fusion *fusion = part->fusion;
     for (size_t e = 0; e < fusion->edges.count; e++) {
         const opf_edge *edge = &fusion->edges.data[e];
-        json_array_append_new(list, json_pack("{s:o,s:o,s:o,s:s,s:s,s:o,s:o,s:I}",
-            "from", text(edge->from->name), "to", text(edge->to->name), "value", text(edge->value->name),
-            "verdict", opf_verdict_name(edge->verdict), "rule", edge->rule, "reason", text(edge->reason),
-            "blocker", text(edge->blocker ? edge->blocker->name : NULL), "buffer_bytes", (json_int_t)edge->buffer_bytes));
+        json_array_append_new(list, json_pack("{s:o,s:o,s:o,s:s,s:s,s:o,s:o,s:o,s:I,s:I,s:o}",
+            "from", name_of(edge->from), "to", name_of(edge->to), "value", opf_json_text(edge->value->name),
+            "verdict", opf_verdict_name(edge->verdict), "rule", edge->rule, "reason", opf_json_text(edge->reason),
+            "blocker", name_of(edge->blocker), "remedy", opf_json_text(edge->remedy),
+            "buffer_bytes", (json_int_t)edge->buffer_bytes, "bytes_lost", (json_int_t)opf_edge_bytes_lost(fusion, edge),
+            "graph", opf_json_text(fusion->graph->path)));
     }
-    return list;
 }
 
-static json_t *siblings(const opf_fusion *fusion)
+static void add_siblings(json_t *list, const opf_part *part)
+{
+    for (size_t s = 0; s < part->fusion->siblings.count; s++) {
+        const opf_sibling *pair = &part->fusion->siblings.data[s];
+        json_array_append_new(list, json_pack("{s:o,s:o,s:o,s:s,s:o,s:o}", "a", name_of(pair->a), "b", name_of(pair->b),
+            "shared", opf_json_text(pair->shared->name), "verdict", opf_verdict_name(pair->verdict), "reason", opf_json_text(pair->reason),
+            "graph", opf_json_text(part->fusion->graph->path)));
+    }
+}
+
+static json_t *of_all(const opf_parts *parts, void (*add)(json_t *list, const opf_part *part))
 {
     json_t *list = json_array();
-    for (size_t s = 0; s < fusion->siblings.count; s++) {
-        const opf_sibling *pair = &fusion->siblings.data[s];
-        json_array_append_new(list, json_pack("{s:o,s:o,s:o,s:s,s:o}", "a", text(pair->a->name), "b", text(pair->b->name),
-            "shared", text(pair->shared->name), "verdict", opf_verdict_name(pair->verdict), "reason", text(pair->reason)));
-    }
+    for (size_t p = 0; p < parts->list.count; p++)
+        add(list, &parts->list.data[p]);
     return list;
 }
 
@@ -97,26 +111,40 @@ static json_t *removed(const opf_fusion *fusion)
     json_t *list = json_array();
     for (size_t r = 0; r < fusion->module->removed.count; r++) {
         const opf_removed *node = &fusion->module->removed.data[r];
-        json_array_append_new(list, json_pack("{s:o,s:o,s:o}", "node", text(node->node), "why", text(node->why), "into", text(node->into)));
+        json_array_append_new(list, json_pack("{s:o,s:o,s:o}", "node", opf_json_text(node->node), "why", opf_json_text(node->why),
+            "into", opf_json_text(node->into)));
     }
     return list;
 }
 
-opf_status opf_explain_json(const opf_fusion *fusion, opf_text *out)
+json_t *opf_explain_object(const opf_fusion *fusion)
 {
-    int kernels = 0;
-    for (size_t g = 0; g < fusion->groups.count; g++)
-        kernels += fusion->groups.data[g]->step == OPF_STEP_KERNEL;
-    json_t *report = json_pack("{s:i,s:o,s:s,s:i,s:i,s:o,s:o,s:o,s:o}",
-        "schema", 1, "model", text(fusion->module->path), "policy", opf_policy_name(fusion->policy),
-        "nodes", (int)fusion->graph->nodes.count, "kernels", kernels, "groups", groups(fusion), "edges", edges(fusion),
-        "siblings", siblings(fusion), "removed", removed(fusion));
-    char *printed = report ? json_dumps(report, JSON_INDENT(1) | JSON_PRESERVE_ORDER) : NULL;
-    json_decref(report);
+    opf_parts parts = opf_fusion_parts(fusion, fusion->module->arena);
+    opf_totals totals = opf_fusion_totals(&parts);
+    json_t *report = json_pack("{s:i,s:o,s:s,s:i,s:i,s:I,s:I,s:I,s:o,s:o,s:o,s:o}",
+        "schema", 1, "model", opf_json_text(fusion->module->path), "policy", opf_policy_name(fusion->policy),
+        "nodes", totals.nodes, "kernels", totals.kernels, "bytes_before", (json_int_t)totals.bytes_before,
+        "bytes_after", (json_int_t)totals.bytes_after, "bytes_least", (json_int_t)totals.bytes_least,
+        "groups", of_all(&parts, add_groups), "edges", of_all(&parts, add_edges),
+        "siblings", of_all(&parts, add_siblings), "removed", removed(fusion));
+    if (!report)
+        opf_out_of_memory();
+    return report;
+}
+
+void opf_json_print(json_t *value, size_t flags, opf_text *out)
+{
+    char *printed = json_dumps(value, flags | JSON_PRESERVE_ORDER);
+    json_decref(value);
     if (!printed)
         opf_out_of_memory();
     opf_text_add(out, printed);
     opf_text_add(out, "\n");
     free(printed);
+}
+
+opf_status opf_explain_json(const opf_fusion *fusion, opf_text *out)
+{
+    opf_json_print(opf_explain_object(fusion), JSON_INDENT(1), out);
     return OPF_OK;
 }

@@ -6,7 +6,7 @@
  * rules.c    the table of rules, each with an id and the sentence that `explain` prints
  * cost.c     bytes and FLOPs of a group at nominal sizes
  * compose.c  a set of nodes → one list of stages
- * why.c      the log */
+ * why.c      the log; remedies.c: what would allow a refused use; explain*.c: the log as text and JSON */
 #ifndef OPF_FUSE_FUSE_H
 #define OPF_FUSE_FUSE_H
 
@@ -53,7 +53,9 @@ typedef struct opf_edge {
     opf_verdict verdict;
     const char *rule;               /* id in the rule table */
     const char *reason;             /* the sentence, with the values behind it */
+    const char *remedy;             /* of refused uses: the smallest change that would allow it */
     const opf_node *blocker;        /* node on the path that forbids it, or NULL */
+    const opf_node *source, *sink;  /* the fusion made or tried: this node into that one, with all between; NULL: none */
     int64_t buffer_bytes;           /* of the value at nominal sizes */
 } opf_edge;
 
@@ -89,7 +91,7 @@ opf_kind opf_node_kind(const opf_node *node);
 /* The graph must be typed. */
 opf_status opf_fuse(opf_fusion **out, opf_graph *graph, const opf_fuse_options *options);
 
-/* Reports (format "text" or "json", schema in docs/cli.md) of the log. */
+/* The log as text for people and as JSON (docs/cli.md): groups, uses, removed nodes; sub-graphs too. */
 void opf_explain_text(const opf_fusion *fusion, opf_text *out);
 opf_status opf_explain_json(const opf_fusion *fusion, opf_text *out);
 void opf_fusion_print(const opf_fusion *fusion, opf_text *out); /* groups with their stages: --dump-after=fuse */

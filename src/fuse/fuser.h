@@ -51,6 +51,7 @@ opf_status opf_compose(opf_fuser *fuser, opf_group *group);
 
 /* Bytes that a kernel with these stages and results moves at nominal sizes, and what it computes (cost.c). */
 int64_t opf_group_bytes(const opf_group *group, opf_pool *pool);
+void opf_group_bytes_read(const opf_group *group, opf_pool *pool, double *bytes); /* of each of stages.inputs */
 double opf_group_flops(const opf_group *group);
 
 /* Fills fusion->edges and fusion->siblings (why.c). */

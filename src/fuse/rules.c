@@ -95,9 +95,9 @@ const opf_rule opf_rules[OPF_RULE_COUNT] = {
 static const char *word(const char *field, size_t length, const opf_rule_words *words)
 {
     const struct { const char *name, *text; } table[] = {
-        {"from", words->from}, {"from_kind", words->from_kind}, {"to", words->to}, {"to_kind", words->to_kind},
+        {"from", words->from}, {"from_kind", words->from_kind}, {"from_op", words->from_op}, {"to", words->to}, {"to_kind", words->to_kind},
         {"value", words->value}, {"source", words->source}, {"sink", words->sink}, {"blocker", words->blocker},
-        {"met", words->met}, {"users", words->users},
+        {"blocker_op", words->blocker_op}, {"met", words->met}, {"users", words->users},
     };
     for (size_t i = 0; i < OPF_COUNT(table); i++)
         if (strlen(table[i].name) == length && memcmp(table[i].name, field, length) == 0)
@@ -105,9 +105,9 @@ static const char *word(const char *field, size_t length, const opf_rule_words *
     return "?";
 }
 
-void opf_rule_print(opf_rule_number rule, const opf_rule_words *words, opf_text *out)
+void opf_words_print(const char *sentence, const opf_rule_words *words, opf_text *out)
 {
-    for (const char *at = opf_rules[rule].sentence; *at;) {
+    for (const char *at = sentence; *at;) {
         size_t plain = strcspn(at, "{");
         opf_text_add_n(out, at, plain);
         at += plain;

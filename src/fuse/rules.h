@@ -37,18 +37,26 @@ typedef struct opf_rule {
 
 extern const opf_rule opf_rules[OPF_RULE_COUNT];
 
+/* What would have to change for a refused use to be fused (remedies.c); NULL for rules that refuse nothing. */
+typedef struct opf_remedy {
+    const char *sentence; /* with the same fields */
+    bool only_tvm;        /* a rule that policy best is not bound by */
+} opf_remedy;
+extern const opf_remedy opf_remedies[OPF_RULE_COUNT];
+
 /* Words for a sentence; NULL ones print as "?". */
 typedef struct opf_rule_words {
-    const char *from, *from_kind; /* producer of the value */
+    const char *from, *from_kind, *from_op; /* producer of the value */
     const char *to, *to_kind;     /* its user */
     const char *value;
     const char *source, *sink;    /* the fusion that was made or tried: source into its post-dominator */
     const char *blocker, *met;    /* the node that made the rule fail, and the kind met there */
+    const char *blocker_op;
     const char *users;            /* all users of the value */
     int limit;                    /* on the nodes of a group */
     int64_t bytes;                /* of the row that is too long */
 } opf_rule_words;
 
-void opf_rule_print(opf_rule_number rule, const opf_rule_words *words, opf_text *out);
+void opf_words_print(const char *sentence, const opf_rule_words *words, opf_text *out);
 
 #endif

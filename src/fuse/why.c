@@ -28,23 +28,40 @@ static const char *users_of(const opf_fuser *fuser, const opf_node *node)
     return users;
 }
 
-static const char *sentence(opf_fuser *fuser, const opf_outcome *outcome, const opf_node *from, const opf_node *to, const opf_value *value)
+static const char *printed(opf_fuser *fuser, const char *sentence, const opf_rule_words *words, const char *end)
+{
+    opf_text text = {0};
+    opf_words_print(sentence, words, &text);
+    opf_text_add(&text, end);
+    const char *string = opf_arena_string(fuser->arena, opf_text_string(&text));
+    opf_text_free(&text);
+    return string;
+}
+
+static opf_rule_words words_of(opf_fuser *fuser, const opf_outcome *outcome, const opf_node *from, const opf_node *to, const opf_value *value)
 {
     opf_rule_words words = {
-        .from = name_of(from), .from_kind = opf_kind_name(fuser->kinds[from->id]),
+        .from = name_of(from), .from_kind = opf_kind_name(fuser->kinds[from->id]), .from_op = from->op,
         .to = name_of(to), .to_kind = opf_kind_name(fuser->kinds[to->id]),
         .value = value->name, .limit = fuser->max_depth,
         .source = name_of(outcome->source), .sink = name_of(outcome->sink),
         .blocker = name_of(outcome->blocker), .met = opf_kind_name(outcome->met),
+        .blocker_op = outcome->blocker ? outcome->blocker->op : NULL,
         .bytes = outcome->bytes,
     };
     if (outcome->rule == OPF_RULE_NO_MEETING || outcome->rule == OPF_RULE_PROLOGUE_SHARED)
         words.users = users_of(fuser, from);
-    opf_text text = {0};
-    opf_rule_print(outcome->rule, &words, &text);
-    const char *reason = opf_arena_string(fuser->arena, opf_text_string(&text));
-    opf_text_free(&text);
-    return reason;
+    return words;
+}
+
+/* The smallest change that would allow it; NULL where nothing is refused. */
+static const char *remedy(opf_fuser *fuser, opf_rule_number rule, const opf_rule_words *words)
+{
+    const opf_remedy *remedy = &opf_remedies[rule];
+    if (!remedy->sentence)
+        return NULL;
+    bool lift = remedy->only_tvm && fuser->fusion->policy == OPF_POLICY_TVM;
+    return printed(fuser, remedy->sentence, words, lift ? "; or --fuse=best, which this rule does not bind" : "");
 }
 
 /* The rule that settles the use, and what it speaks of. */
@@ -62,12 +79,16 @@ static opf_outcome settle(opf_fuser *fuser, const opf_node *from, const opf_node
 static void add_edge(opf_fuser *fuser, const opf_node *from, const opf_node *to, const opf_value *value)
 {
     opf_outcome outcome = settle(fuser, from, to, value);
+    opf_rule_words words = words_of(fuser, &outcome, from, to, value);
     opf_edge edge = {
         .from = from, .to = to, .value = value,
         .verdict = opf_rules[outcome.rule].verdict,
         .rule = opf_rules[outcome.rule].id,
-        .reason = sentence(fuser, &outcome, from, to, value),
+        .reason = printed(fuser, opf_rules[outcome.rule].sentence, &words, ""),
+        .remedy = remedy(fuser, outcome.rule, &words),
         .blocker = outcome.blocker,
+        .source = outcome.source,
+        .sink = outcome.sink,
         .buffer_bytes = opf_value_nominal_bytes(value),
     };
     OPF_PUSH(fuser->arena, &fuser->fusion->edges, edge);
