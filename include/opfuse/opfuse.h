@@ -169,8 +169,20 @@ typedef struct opf_suite_options {
 } opf_suite_options;
 opf_status opf_suite_verify(opf_context *context, const char *folder, const opf_suite_options *options, char **report);
 
-/* Shared object with a plain C entry, constants inside; its header is written beside it (FILE.so → FILE.h). */
-opf_status opf_model_build(opf_model *model, const char *path);
+/* A compiled model to take away; it needs libm and nothing of opfuse, keeps no state and calls no allocator. The form follows
+ * from `path`:
+ *   FILE.so     shared object with the constants inside, and FILE.h
+ *   FILE.a      static library likewise: nothing but the interface is seen from outside
+ *   FOLDER/     plain C (or a folder that exists): model.c, model.h, model.weights, selftest.c with its data, Makefile
+ * The functions are named after the file or folder. Each file is written whole or not at all. */
+typedef struct opf_build_options {
+    int embed_weights;         /* FOLDER/: the constants go into the object, by the assembler's .incbin */
+    int64_t max_ram;           /* > 0: OPF_ERROR_INPUT where workspace, inputs and outputs of a run take more bytes; says what does */
+    const opf_array *inputs;   /* of the self-test, one per input; they decide which sizes are told. NULL: made up */
+} opf_build_options;
+/* report: NULL, or gets the sizes of what was made, as text. */
+opf_status opf_model_build_as(opf_model *model, const char *path, const opf_build_options *options, char **report);
+opf_status opf_model_build(opf_model *model, const char *path); /* with no options */
 
 /* Wall times in milliseconds, runs of the model and of its unfused build (policy none) in turns. Arrays of `runs`. */
 opf_status opf_model_bench(opf_model *model, const opf_array *inputs, int warmup, int runs, double *fused_ms, double *unfused_ms);

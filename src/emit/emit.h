@@ -7,6 +7,7 @@
 /* One function `void NAME(const opf_args *args, int part, int parts)` with its banner, without the prelude.
  * Equal nests give equal text apart from name and banner: callers share kernels by this text. */
 opf_status opf_emit_kernel(const opf_nest *nest, const char *name, opf_text *out);
+opf_status opf_emit_private_kernel(const opf_nest *nest, const char *name, opf_text *out); /* static: not seen outside its file */
 /* The body alone, for sharing: no name, no banner. */
 opf_status opf_emit_kernel_body(const opf_nest *nest, opf_text *out);
 
@@ -29,21 +30,41 @@ void opf_emit_comment(const char *text, opf_text *out);
 
 /* The parts of the prelude that every generated file starts with, and what a file that holds kernels needs. */
 const char *opf_prelude_abi(void);
+const char *opf_prelude_hook(void); /* of these, what callers of a built model see */
 const char *opf_prelude_kernels(void);
 
 /* A program as one or more C files that compile alone: kernels spread over `n_kernel_files` (at least 1), balanced by
  * length, then main. (texts: caller frees; count is n_kernel_files + 1) */
 opf_status opf_emit_program(const opf_program *program, int n_kernel_files, opf_text *files);
-/* A library around a program: the text of its C header and of the source behind it. `name` is the C identifier that all
- * functions start with. `data` is a file that holds each weight that steps read at data_offsets[i] (-1: not there) and the
- * packed constants at packed_offset. */
+/* A library around a program. `name` is the C identifier that all functions start with. Constants are one block of bytes:
+ * weight i, if steps read it, at data_offsets[i] (-1: not there), the packed constants at packed_offset. */
 typedef struct opf_library {
-    const char *name, *model, *data;
+    const char *name;
+    const char *model;         /* file name of the ONNX model */
+    const char *checksum;      /* of that file */
+    const char *data;          /* the file with the block, as the assembler is to find it; not read where the caller gives it */
+    bool constants_given;      /* the caller of the functions hands over the block */
+    int64_t data_bytes;
+    uint64_t data_checksum;    /* FNV-1a of the block */
     const int64_t *data_offsets;
     int64_t packed_offset;
+    size_t workspace_bytes;    /* in one thread, where all sizes are fixed; else 0 */
 } opf_library;
+/* Its header, and its source: a file beside those of opf_emit_program. */
 void opf_emit_library_header(const opf_program *program, const opf_library *library, opf_text *out);
 void opf_emit_library_source(const opf_program *program, const opf_library *library, opf_text *out);
+/* All of it as one C file that includes `header` and nothing else of ours: kernels, program and interface. */
+opf_status opf_emit_plain(const opf_program *program, const opf_library *library, const char *header, opf_text *out);
+
+/* A program in C that runs such a library once: `data` is the file with what goes in and what must come out, each input and
+ * then each output at its offset; `constants` the file of constants, NULL where they are inside. */
+typedef struct opf_self_test {
+    const char *header, *data, *constants;
+    const opf_tensor *const *inputs, *const *outputs; /* of the graph */
+    const int64_t *offsets;
+    int64_t data_bytes;
+} opf_self_test;
+void opf_emit_self_test(const opf_program *program, const opf_library *library, const opf_self_test *test, opf_text *out);
 /* How many files of kernels suit the program: depends on the program alone, so that the same input gives the same text. */
 int opf_emit_files(const opf_program *program);
 

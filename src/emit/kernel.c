@@ -105,15 +105,18 @@ opf_status opf_emit_kernel_body(const opf_nest *nest, opf_text *out) {
     return OPF_OK;
 }
 
-opf_status opf_emit_kernel(const opf_nest *nest, const char *name, opf_text *out) {
+static opf_status emit_function(const opf_nest *nest, const char *name, bool private, opf_text *out) {
     opf_status status = check_types(nest);
     if (status != OPF_OK) return status;
     if (nest->tile) opf_emit_tile_functions(nest, out);
     opf_emit_banner(nest, out);
-    opf_text_printf(out, "void %s(const opf_args *args, int part, int parts);\n", name);
-    opf_text_printf(out, "void %s(const opf_args *args, int part, int parts) {\n", name);
+    if (!private) opf_text_printf(out, "void %s(const opf_args *args, int part, int parts);\n", name);
+    opf_text_printf(out, private ? "static void %s(const opf_args *args, int part, int parts) {\n" : "void %s(const opf_args *args, int part, int parts) {\n", name);
     if (nest->tile) print_tile(nest, out);
     else print_loops(nest, out);
     opf_text_add(out, "}\n");
     return OPF_OK;
 }
+
+opf_status opf_emit_kernel(const opf_nest *nest, const char *name, opf_text *out) { return emit_function(nest, name, false, out); }
+opf_status opf_emit_private_kernel(const opf_nest *nest, const char *name, opf_text *out) { return emit_function(nest, name, true, out); }

@@ -199,7 +199,7 @@ static void emit_steps(const opf_program *program, size_t first, size_t end, con
 }
 
 /* Packing needs no scratch and no symbols: constants have constant sizes. */
-static void emit_prepare(const opf_program *program, opf_text *out) {
+void opf_emit_main_prepare(const opf_program *program, opf_text *out) {
     opf_text_add(out, "static void prepare(const opf_frame *frame) {\n");
     if (!program->prepare.count) opf_text_add(out, "    (void)frame;\n");
     for (size_t i = 0; i < program->prepare.count; i++) emit_block(program, &program->prepare.data[i], -1, NULL, out);
@@ -246,7 +246,7 @@ static size_t part_end(const opf_program *program, size_t first) {
 }
 
 /* Compilers take time quadratic in the length of a function: a long program is a chain of short ones. */
-static void emit_run(const opf_program *program, opf_text *out) {
+void opf_emit_main_run(const opf_program *program, opf_text *out) {
     if (program->steps.count <= MOST_STEPS_OF_ONE) {
         emit_function(program, "static int run", 0, program->steps.count, out);
         return;
@@ -264,9 +264,4 @@ static void emit_run(const opf_program *program, opf_text *out) {
     opf_text_add(&run, "    return problem;\n}\n\n");
     opf_text_add_n(out, run.data, run.length);
     opf_text_free(&run);
-}
-
-void opf_emit_main_steps(const opf_program *program, opf_text *out) {
-    emit_prepare(program, out);
-    emit_run(program, out);
 }

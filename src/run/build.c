@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "run/cache.h"
+#include "run/sizes.h"
 #include "run/toolchain.h"
 
 /* ---- sources ---- */
@@ -96,19 +97,6 @@ opf_status opf_compile(const char **out, const opf_program *program, opf_sources
     return status;
 }
 
-/* The objects that lie beside program.so. */
-static const char **objects_beside(const char *object, opf_arena *arena, int *n) {
-    const char *slash = strrchr(object, '/');
-    OPF_VEC(const char *) found = {0};
-    for (int i = 0;; i++) {
-        const char *path = opf_arena_printf(arena, "%.*s/%d.o", (int)(slash - object), object, i);
-        if (!opf_file_exists(path)) break;
-        OPF_PUSH(arena, &found, path);
-    }
-    *n = (int)found.count;
-    return found.data;
-}
-
 opf_status opf_compile_library(const char *path, const char *folder, const opf_program *program, const char *object,
                                const opf_sources *more, const opf_compile_options *options) {
     opf_arena *arena = program->module->arena;
@@ -117,7 +105,7 @@ opf_status opf_compile_library(const char *path, const char *folder, const opf_p
     opf_status status = opf_toolchain_find(&toolchain, program->machine, options, arena, diags);
     if (status != OPF_OK) return status;
     opf_compilation c = {.toolchain = &toolchain, .folder = folder, .count = more->count, .names = more->names, .options = options, .diags = diags};
-    c.linked = objects_beside(object, arena, &c.n_linked);
+    c.linked = opf_objects_beside(object, arena, &c.n_linked);
     status = write_sources(folder, more, &toolchain, arena, diags);
     if (status == OPF_OK) status = opf_toolchain_compile(&c);
     opf_mapping file = {0};

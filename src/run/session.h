@@ -33,6 +33,9 @@ opf_status opf_compile(const char **out, const opf_program *program, opf_sources
  * opf_folder_temporary, in their own way) into the shared object `path`, written whole or not at all. */
 opf_status opf_compile_library(const char *path, const char *folder, const opf_program *program, const char *object,
                                const opf_sources *more, const opf_compile_options *options);
+/* The same as a static library of one object, in which only the functions of `seen` (ended by NULL) are global. */
+opf_status opf_compile_archive(const char *path, const char *folder, const opf_program *program, const char *object, const opf_sources *more,
+                               const char *const *seen, const opf_compile_options *options);
 
 /* What `doctor` tells. Text in the arena; NULL where there is none. */
 const char *opf_compiler_identity(const opf_compile_options *options, opf_arena *arena); /* its words and version */

@@ -9,7 +9,7 @@
 /* docs/design.md section 5. Never -ffast-math: NaN, infinities and the order of sums are part of the result. -pipe: a
  * compiler that is killed leaves no temporary files. A call of what is not declared is a defect, caught here rather than at load. */
 static const char *const flags[] = {
-    "-std=c11", "-O3", "-fPIC", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden", "-Werror=implicit-function-declaration", "-pipe",
+    "-std=c11", "-O3", "-fPIC", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden", "-Werror=implicit-function-declaration", "-fstack-usage", "-pipe",
 };
 
 static void add_words(opf_toolchain *toolchain, const char *text) {

@@ -13,7 +13,7 @@ const verb verbs[] = {
     {"verify", "MODEL|--suite DIR", "compares generated code with the evaluator and with expected outputs", COMPILES | FOR_VERIFY, cmd_verify},
     {"check", "MODEL", "tells every problem of a model at once; compiles nothing", FOR_ALL | FOR_INPUTS | FOR_JSON, cmd_check},
     {"explain", "MODEL", "tells what became one kernel, what did not, and why", COMPILES | FOR_JSON | FOR_EXPLAIN, cmd_explain},
-    {"build", "MODEL -o FILE.so", "makes a shared object with a plain C interface, and its header", COMPILES | FOR_BUILD, cmd_build},
+    {"build", "MODEL -o FILE.so|FILE.a|DIR/", "makes a shared object, a static library, or plain C to take away", COMPILES | FOR_BUILD, cmd_build},
     {"bench", "MODEL", "times the model and its unfused build in turns", COMPILES | FOR_BENCH | FOR_JSON, cmd_bench},
     {"graph", "MODEL -o FILE.svg|.dot|.onnx", "draws the model as read, or with its kernels; writes it as read", COMPILES | FOR_GRAPH, cmd_graph},
     {"ops", "", "lists the supported operators", FOR_ALL | FOR_JSON, cmd_ops},

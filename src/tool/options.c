@@ -70,6 +70,19 @@ static bool set_junit(tool *t, const char *argument) { return *(t->junit = argum
 static bool set_exceptions(tool *t, const char *argument) { return *(t->exceptions = argument) != '\0'; }
 static bool set_jobs(tool *t, const char *argument) { return set_count(&t->jobs, argument, 1); }
 static bool set_runs(tool *t, const char *argument) { return set_count(&t->runs, argument, 1); }
+/* Bytes, or with K, M or G behind them. */
+static bool set_max_ram(tool *t, const char *argument) {
+    static const char units[] = "KMG";
+    char *end;
+    errno = 0;
+    long long value = strtoll(argument, &end, 10);
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+    if (errno || end == argument || (*end && (!unit || end[1])) || value < 1 || value > INT64_MAX >> shift) return false;
+    t->max_ram = (int64_t)value << shift;
+    return true;
+}
+static bool set_embed_weights(tool *t, const char *argument) { (void)argument; return t->embed_weights = true; }
 static bool set_target(tool *t, const char *argument) { return opf_context_set(t->context, "machine", argument) == OPF_OK; }
 static bool set_time_passes(tool *t, const char *argument) { (void)argument; return opf_context_set(t->context, "time-passes", "1") == OPF_OK; }
 static bool set_verbose(tool *t, const char *argument) { (void)argument; return (t->verbose = opf_context_set(t->context, "verbose", "1") == OPF_OK); }
@@ -104,6 +117,8 @@ static const option options[] = {
     {"--exceptions", "FILE", FOR_VERIFY, "cases of --suite that are known to fail: NAME REASON, a line each", set_exceptions},
     {"--max-depth", "N", FOR_EXPLAIN, "most nodes of a group", NULL},
     {"--target", "NAME", FOR_BUILD, "row of the machine table to build for, or a file", set_target},
+    {"--embed-weights", NULL, FOR_BUILD, "plain C: the weights go into the object", set_embed_weights},
+    {"--max-ram", "N[K|M|G]", FOR_BUILD, "fails where workspace, inputs and outputs take more bytes", set_max_ram},
     {"--warmup", "W", FOR_BENCH, "runs before those that count (3)", set_warmup},
     {"--runs", "R", FOR_BENCH, "runs that count (20)", set_runs},
     {"--before", NULL, FOR_GRAPH, "the graph as read", set_before},

@@ -26,6 +26,8 @@ typedef struct tool {
     const char *suite, *junit, *exceptions;
     int jobs;                  /* 0: as many as there are cores */
     int warmup, runs;
+    bool embed_weights;
+    int64_t max_ram;           /* bytes; 0: no limit */
     bool json, all, before, after;
     /* everywhere */
     bool quiet, verbose, diag_json, help, version;

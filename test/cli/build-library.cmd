@@ -1,5 +1,5 @@
 # status 0
-opfuse build $root/test/cli/models/matmul.onnx -o my-net.so -q
+opfuse build $root/test/cli/models/matmul.onnx -o my-net.so -q >/dev/null
 ls
 cat >use.c <<END
 #include "my-net.h"

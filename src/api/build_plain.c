@@ -1,0 +1,123 @@
+/* `build -o FOLDER/`: plain C to take away, with a self-test. The files are made in a folder beside it; one that is new is put
+ * in place by one renaming, one that exists gets file by file. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api/build.h"
+#include "eval/eval.h"
+
+static const char *const file_names[] = {"model.h", "model.c", "model.weights", "selftest.c", "selftest.data", "Makefile"};
+enum { FILE_HEADER, FILE_SOURCE, FILE_WEIGHTS, FILE_TEST, FILE_DATA, FILE_MAKE, FILES };
+
+typedef struct plain {
+    opf_building *b;
+    opf_text texts[FILES];
+    const opf_tensor **inputs, **outputs;
+    int64_t *offsets;
+} plain;
+
+/* ---- what goes in and comes out ---- */
+
+static opf_status evaluate(plain *p, opf_eval **eval) {
+    opf_building *b = p->b;
+    opf_diags *diags = b->model->context->diags;
+    opf_module *module = NULL;
+    opf_status status = opf_model_as_read(&module, b->model);
+    if (status != OPF_OK) return status;
+    opf_graph *graph = module->graph;
+    p->inputs = OPF_ARRAY(b->arena, const opf_tensor *, graph->inputs.count + 1);
+    p->outputs = OPF_ARRAY(b->arena, const opf_tensor *, graph->outputs.count + 1);
+    for (size_t i = 0; i < graph->inputs.count && status == OPF_OK; i++) status = opf_array_tensor(&p->inputs[i], &b->inputs[i], b->arena, diags);
+    if (status == OPF_OK) status = opf_eval_new(eval, graph, p->inputs, false);
+    if (status == OPF_OK) status = opf_eval_run(*eval);
+    for (size_t k = 0; k < graph->outputs.count && status == OPF_OK; k++) p->outputs[k] = opf_eval_value(*eval, graph->outputs.data[k]);
+    return status;
+}
+
+static void add_tensor(opf_text *data, const opf_tensor *tensor, int64_t *offset) {
+    static const char zeros[OPF_WORKSPACE_ALIGN];
+    opf_text_add_n(data, zeros, (OPF_WORKSPACE_ALIGN - data->length % OPF_WORKSPACE_ALIGN) % OPF_WORKSPACE_ALIGN);
+    *offset = (int64_t)data->length;
+    opf_tensor_copy(tensor, opf_text_add_room(data, tensor->bytes));
+}
+
+static opf_status gather_test(plain *p) {
+    const opf_graph *graph = p->b->session->pipeline.program->fusion->graph;
+    size_t n = graph->inputs.count, m = graph->outputs.count;
+    opf_eval *eval = NULL;
+    opf_status status = evaluate(p, &eval);
+    p->offsets = OPF_ARRAY(p->b->arena, int64_t, n + m + 1);
+    for (size_t i = 0; i < n && status == OPF_OK; i++) add_tensor(&p->texts[FILE_DATA], p->inputs[i], &p->offsets[i]);
+    for (size_t k = 0; k < m && status == OPF_OK; k++) {
+        add_tensor(&p->texts[FILE_DATA], p->outputs[k], &p->offsets[n + k]);
+        p->outputs[k] = opf_tensor_new(p->b->arena, p->outputs[k]->dtype, p->outputs[k]->rank, p->outputs[k]->dims, p->texts[FILE_DATA].data, &(const char *){NULL});
+    }
+    if (eval) opf_eval_free(eval);
+    return status;
+}
+
+/* ---- texts ---- */
+
+static void emit_makefile(plain *p) {
+    const opf_program *program = p->b->session->pipeline.program;
+    opf_text_printf(&p->texts[FILE_MAKE], "CFLAGS = -std=c11 -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math %s\n"
+                                          "check: selftest\n\t./selftest\nselftest: selftest.c model.c model.h\n\t$(CC) $(CFLAGS) selftest.c model.c -o selftest -lm\n",
+                    program->machine->flags);
+}
+
+static opf_status emit(plain *p) {
+    opf_building *b = p->b;
+    const opf_program *program = b->session->pipeline.program;
+    b->library.constants_given = !b->options->embed_weights;
+    b->library.data = file_names[FILE_WEIGHTS];
+    opf_self_test test = {.header = file_names[FILE_HEADER], .data = file_names[FILE_DATA], .constants = b->library.constants_given ? file_names[FILE_WEIGHTS] : NULL,
+                          .inputs = p->inputs, .outputs = p->outputs, .offsets = p->offsets, .data_bytes = (int64_t)p->texts[FILE_DATA].length};
+    opf_emit_library_header(program, &b->library, &p->texts[FILE_HEADER]);
+    opf_emit_self_test(program, &b->library, &test, &p->texts[FILE_TEST]);
+    emit_makefile(p);
+    opf_text_add_n(&p->texts[FILE_WEIGHTS], opf_text_string(&b->data), b->data.length);
+    return opf_emit_plain(program, &b->library, file_names[FILE_HEADER], &p->texts[FILE_SOURCE]);
+}
+
+/* ---- files ---- */
+
+static opf_status write_files(plain *p, const char *folder) {
+    opf_status status = OPF_OK;
+    for (int i = 0; i < FILES && status == OPF_OK; i++)
+        status = opf_file_write(opf_arena_printf(p->b->arena, "%s/%s", folder, file_names[i]), opf_text_string(&p->texts[i]), p->texts[i].length,
+                                p->b->model->context->diags);
+    return status;
+}
+
+static opf_status place(plain *p) {
+    opf_building *b = p->b;
+    opf_diags *diags = b->model->context->diags;
+    size_t length = strlen(b->path);
+    while (length > 1 && b->path[length - 1] == '/') length--;
+    const char *folder = opf_arena_printf(b->arena, "%.*s", (int)length, b->path);
+    if (opf_file_exists(folder)) return write_files(p, folder);
+    char *made = opf_arena_printf(b->arena, "%s.XXXXXX", folder);
+    if (!mkdtemp(made)) {
+        opf_diag_add(diags, OPF_ERROR, "io", (opf_place){b->path, NULL, NULL, -1}, "the folder cannot be made here");
+        return OPF_ERROR_SYSTEM;
+    }
+    opf_status status = chmod(made, 0755) == 0 ? write_files(p, made) : OPF_ERROR_SYSTEM;
+    if (status == OPF_OK && rename(made, folder) != 0) {
+        opf_diag_add(diags, OPF_ERROR, "io", (opf_place){b->path, NULL, NULL, -1}, "the folder cannot be put in place");
+        status = OPF_ERROR_SYSTEM;
+    }
+    if (status != OPF_OK) opf_folder_remove(made);
+    return status;
+}
+
+opf_status opf_build_plain(opf_building *b) {
+    plain p = {.b = b};
+    opf_status status = gather_test(&p);
+    if (status == OPF_OK) status = emit(&p);
+    if (status == OPF_OK) status = place(&p);
+    for (int i = 0; i < FILES; i++) opf_text_free(&p.texts[i]);
+    return status;
+}

@@ -1,0 +1,116 @@
+/* The C header of a built model: the manual of its interface. */
+#include <ctype.h>
+
+#include "emit/library.h"
+#include "emit/main.h"
+
+void opf_emit_upper(const char *name, opf_text *out) {
+    for (; *name; name++) {
+        char c = (char)toupper((unsigned char)*name);
+        opf_text_add_n(out, &c, 1);
+    }
+}
+
+/* ---- what goes in and out ---- */
+
+static void print_port(const opf_value *value, const char *name, size_t index, opf_text *out) {
+    opf_text type = {0};
+    opf_value_print_type(value, &type);
+    opf_text_printf(out, " *   %zu  ", index);
+    opf_emit_comment(opf_text_string(&type), out);
+    opf_text_printf(out, "  %s  ", opf_emit_ctype(value->dtype));
+    opf_emit_comment(name, out);
+    opf_text_add(out, "\n");
+    opf_text_free(&type);
+}
+
+static void print_ports(const opf_program *program, opf_text *out) {
+    const opf_graph *graph = program->fusion->graph;
+    opf_text_add(out, " * Inputs (row-major; shape, C type of an element, name):\n");
+    for (size_t i = 0; i < graph->inputs.count; i++) print_port(graph->inputs.data[i], graph->inputs.data[i]->name, i, out);
+    opf_text_add(out, " * Outputs:\n");
+    for (size_t i = 0; i < graph->outputs.count; i++) print_port(graph->outputs.data[i], graph->output_names.data[i], i, out);
+}
+
+static void print_bound(const opf_module *module, opf_text *out) {
+    for (size_t i = 0; i < module->bound.count; i++) {
+        const opf_tensor *value = module->bound.data[i].value;
+        opf_text_add(out, " * Made for one value of input ");
+        opf_emit_comment(module->bound.data[i].input->name, out);
+        opf_text_add(out, ", which a run compares:");
+        for (int64_t k = 0; k < value->elements; k++) {
+            if (opf_dtype_is_float(value->dtype)) opf_text_printf(out, " %.9g", opf_tensor_get(value, k));
+            else opf_text_printf(out, " %lld", (long long)opf_tensor_get_int(value, k));
+        }
+        opf_text_add(out, "\n");
+    }
+}
+
+/* ---- functions ---- */
+
+void opf_emit_library_head(const opf_library *library, opf_entry_form form, opf_text *out) {
+    static const char *const names[] = {"run", "run_dims", "run_on"};
+    opf_text_printf(out, "int %s_%s(const void *const *inputs, const int64_t *const *input_dims, void *const *outputs, ", library->name, names[form]);
+    if (form != OPF_ENTRY_RUN) opf_text_add(out, "int64_t *const *output_dims, ");
+    opf_text_add(out, library->constants_given ? "void *workspace, const void *weights" : "void *workspace");
+    opf_text_add(out, form == OPF_ENTRY_RUN_ON ? ", const opf_hook *hook)" : ")");
+}
+
+static void print_fixed_sizes(const opf_library *library, const char *upper, opf_text *out) {
+    if (library->workspace_bytes) {
+        opf_text_printf(out, "/* All sizes are fixed: bytes of workspace of a run in one thread. */\n#define %s_WORKSPACE_BYTES %zu\n\n", upper, library->workspace_bytes);
+    }
+    if (library->constants_given)
+        opf_text_printf(out, "/* The file of weights, to be mapped or read into memory aligned to 64 bytes, and its FNV-1a checksum. */\n"
+                             "#define %s_WEIGHTS_BYTES %lld\n#define %s_WEIGHTS_CHECKSUM 0x%016llxull\n\n",
+                        upper, (long long)library->data_bytes, upper, (unsigned long long)library->data_checksum);
+    opf_text_printf(out, "/* XXH3-128 of the ONNX file that this was made from. */\n#define %s_MODEL_CHECKSUM \"%s\"\n\n", upper, library->checksum);
+}
+
+static void print_sizes(const opf_program *program, const opf_library *library, opf_text *out) {
+    const char *name = library->name;
+    opf_text_printf(out, "/* input_dims[i] is the shape of input i. All functions that return int give 0, or the number of a condition on\n"
+                         " * the inputs that does not hold; %s_problem(number) says it in words. */\n", name);
+    if (opf_program_has_counts(program)) opf_text_printf(out, "/* The largest shape that the output can have; %s_run_dims gives the one that it has. */\n", name);
+    opf_text_printf(out, "int %s_output_dims(const int64_t *const *input_dims, int output, int64_t *dims);\n", name);
+    opf_text_add(out, "/* Bytes of workspace that a run on these shapes needs; 0 where a condition does not hold or sizes overflow. */\n");
+    opf_text_printf(out, "size_t %s_workspace_bytes(const int64_t *const *input_dims);\n", name);
+    opf_text_printf(out, "size_t %s_workspace_bytes_on(const int64_t *const *input_dims, int threads);\n", name);
+}
+
+static void print_runs(const opf_program *program, const opf_library *library, opf_text *out) {
+    opf_text_add(out, "/* workspace: aligned to 64 bytes. outputs[k] has room for the whole of output k. */\n");
+    opf_emit_library_head(library, OPF_ENTRY_RUN, out);
+    opf_text_add(out, ";\n");
+    if (opf_program_has_counts(program)) {
+        opf_text_add(out, "/* The same; output_dims[k] gets the shape of output k, or is NULL. */\n");
+        opf_emit_library_head(library, OPF_ENTRY_RUN_DIMS, out);
+        opf_text_add(out, ";\n");
+    }
+    opf_text_printf(out, "/* The same on the caller's threads: hook->parallel runs the parts of each kernel, in any order or at once, and returns when\n"
+                         " * all are done; results are the same bits for any number. The workspace is that of %s_workspace_bytes_on for hook->threads.\n"
+                         " * hook->trace, where there, is called around each step. output_dims and hook may be NULL. */\n", library->name);
+    opf_emit_library_head(library, OPF_ENTRY_RUN_ON, out);
+    opf_text_add(out, ";\n");
+}
+
+void opf_emit_library_header(const opf_program *program, const opf_library *library, opf_text *out) {
+    const opf_graph *graph = program->fusion->graph;
+    opf_text upper = {0};
+    opf_emit_upper(library->name, &upper);
+    opf_text_add(out, "/* ");
+    opf_emit_comment(library->model, out);
+    opf_text_add(out, ", compiled by opfuse.\n *\n");
+    print_ports(program, out);
+    print_bound(program->module, out);
+    opf_text_printf(out, " *\n * The functions keep no state and call no allocator; any number of threads may run at once, each with its own workspace. */\n"
+                         "#ifndef %s_H\n#define %s_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
+                    upper.data, upper.data);
+    opf_text_add(out, opf_prelude_hook());
+    opf_text_printf(out, "\nenum { %s_INPUTS = %zu, %s_OUTPUTS = %zu };\n\n", upper.data, graph->inputs.count, upper.data, graph->outputs.count);
+    print_fixed_sizes(library, upper.data, out);
+    print_sizes(program, library, out);
+    print_runs(program, library, out);
+    opf_text_printf(out, "const char *%s_problem(int number);\n\n#ifdef __cplusplus\n}\n#endif\n#endif\n", library->name);
+    opf_text_free(&upper);
+}

@@ -1,0 +1,140 @@
+/* The functions of a built model's interface, around its program. Constants are in the object, put there by the assembler's
+ * .incbin, so that no C text grows with them, or are given by the caller. */
+#include "emit/library.h"
+#include "emit/main.h"
+
+/* Text as the inside of a C string literal. */
+void opf_emit_quoted(const char *text, opf_text *out) {
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c < ' ' || c == '"' || c == '\\' || c == '?' || c >= 0x7f) opf_text_printf(out, "\\%03o", c);
+        else opf_text_add_n(out, text, 1);
+    }
+}
+
+/* ---- constants ---- */
+
+static void emit_data(const opf_library *library, opf_text *out) {
+    opf_text_printf(out, "__asm__(\".section .rodata\\n\\t.balign 64\\n\\t.hidden %s_data\\n\\t.globl %s_data\\n\"\n        \"%s_data:\\n\\t.incbin \\\"",
+                    library->name, library->name, library->name);
+    for (const char *c = library->data; *c; c++) opf_text_printf(out, *c == '"' || *c == '\\' ? "\\\\\\%c" : "%c", *c);
+    opf_text_printf(out, "\\\"\\n\\t.byte 0\\n\\t.text\\n\");\nextern const char %s_data[] __attribute__((visibility(\"hidden\")));\n", library->name);
+}
+
+/* weights[] in the object, or offsets of them in what the caller gives. */
+static void emit_weights(const opf_program *program, const opf_library *library, opf_text *out) {
+    if (!library->constants_given) emit_data(library, out);
+    opf_text_add(out, library->constants_given ? "static const int64_t weight_at[] = {\n" : "static const void *const weight[] = {\n");
+    for (size_t i = 0; i < program->weights.count; i++) {
+        if (library->data_offsets[i] < 0) opf_text_printf(out, "    %s, // only the packed form is used: ", library->constants_given ? "-1" : "0");
+        else if (library->constants_given) opf_text_printf(out, "    %lld, // ", (long long)library->data_offsets[i]);
+        else opf_text_printf(out, "    %s_data + %lld, // ", library->name, (long long)library->data_offsets[i]);
+        opf_emit_comment(program->weights.data[i].value->name, out);
+        opf_text_add(out, "\n");
+    }
+    if (!program->weights.count) opf_text_add(out, library->constants_given ? "    -1,\n" : "    0,\n");
+    opf_text_add(out, "};\n\n");
+}
+
+/* ---- conditions in words ---- */
+
+static void emit_condition(const opf_program *program, const opf_condition *check, opf_text *out) {
+    if (check->guard) {
+        opf_expr_print(check->guard->left, NULL, out);
+        opf_text_add(out, check->guard->kind == OPF_GUARD_EQ ? " must equal " : " must be at least ");
+        opf_expr_print(check->guard->right, NULL, out);
+        if (check->guard->why) opf_text_printf(out, ": %s", check->guard->why);
+        return;
+    }
+    opf_text_printf(out, "input '%s': axis %d must be ", program->fusion->graph->inputs.data[check->input]->name, check->axis);
+    opf_expr_print(check->want, NULL, out);
+}
+
+static void emit_problems(const opf_program *program, const opf_library *library, opf_text *out) {
+    opf_text_printf(out, "const char *%s_problem(int number) {\n    static const char *const problems[] = {\n        \"no problem\",\n", library->name);
+    for (size_t i = 0; i < program->checks.count; i++) {
+        opf_text text = {0};
+        emit_condition(program, &program->checks.data[i], &text);
+        opf_text_add(out, "        \"");
+        opf_emit_quoted(opf_text_string(&text), out);
+        opf_text_add(out, "\",\n");
+        opf_text_free(&text);
+    }
+    const opf_module *module = program->module;
+    for (size_t i = 0; i < module->bound.count; i++) {
+        opf_text_add(out, "        \"input '");
+        opf_emit_quoted(module->bound.data[i].input->name, out);
+        opf_text_add(out, "' must hold the value that the program was made for\",\n");
+    }
+    opf_text_printf(out, "    };\n    return number >= 0 && number <= %zu ? problems[number] : \"unknown problem\";\n}\n", program->checks.count + module->bound.count);
+}
+
+/* The values of bound inputs, and a function that gives the number of the one that differs, counted from 1. */
+static void emit_bound(const opf_module *module, opf_text *out) {
+    if (!module->bound.count) return;
+    opf_text_add(out, "#include <string.h>\n\n");
+    for (size_t i = 0; i < module->bound.count; i++) {
+        const opf_tensor *value = module->bound.data[i].value;
+        opf_text_printf(out, "static const unsigned char bound_%zu[] = {", i);
+        for (size_t k = 0; k < value->bytes; k++) opf_text_printf(out, "%d,", ((const unsigned char *)value->data)[k]);
+        opf_text_add(out, "0};\n");
+    }
+    opf_text_add(out, "static int find_other(const void *const *inputs) {\n");
+    for (size_t i = 0; i < module->bound.count; i++)
+        opf_text_printf(out, "    if (memcmp(inputs[%d], bound_%zu, sizeof bound_%zu - 1) != 0) return %zu;\n", module->bound.data[i].input->input_index, i, i, i + 1);
+    opf_text_add(out, "    return 0;\n}\n\n");
+}
+
+/* ---- functions ---- */
+
+static void emit_sizes(const opf_library *library, size_t symbols, opf_text *out) {
+    opf_text_printf(out, "int %s_output_dims(const int64_t *const *input_dims, int output, int64_t *dims) {\n    int64_t symbols[%zu];\n"
+                         "    int problem = opf_entry.solve(input_dims, symbols);\n    if (!problem) opf_entry.output_most(symbols, output, dims);\n    return problem;\n}\n\n",
+                    library->name, symbols);
+    opf_text_printf(out, "size_t %s_workspace_bytes_on(const int64_t *const *input_dims, int threads) {\n    int64_t symbols[%zu];\n"
+                         "    return opf_entry.solve(input_dims, symbols) ? 0 : opf_entry.workspace_bytes(symbols, threads);\n}\n\n",
+                    library->name, symbols);
+    opf_text_printf(out, "size_t %s_workspace_bytes(const int64_t *const *input_dims) { return %s_workspace_bytes_on(input_dims, 1); }\n\n", library->name, library->name);
+}
+
+/* NAME_run_on does the work of all. */
+static void emit_run_on(const opf_program *program, const opf_library *library, size_t symbols, opf_text *out) {
+    opf_emit_library_head(library, OPF_ENTRY_RUN_ON, out);
+    opf_text_printf(out, " {\n    int64_t symbols[%zu];\n    int problem = opf_entry.solve(input_dims, symbols);\n    if (problem) return problem;\n", symbols);
+    if (program->module->bound.count) opf_text_printf(out, "    if ((problem = find_other(inputs))) return %zu + problem;\n", program->checks.count);
+    if (library->constants_given)
+        opf_text_printf(out, "    const void *weight[%zu];\n    for (int k = 0; k < %zu; k++) weight[k] = weight_at[k] < 0 ? 0 : (const char *)weights + weight_at[k];\n",
+                        program->weights.count + 1, program->weights.count + !program->weights.count);
+    opf_text_add(out, "    const opf_frame frame = {.inputs = inputs, .outputs = outputs, .weights = weight, .symbols = symbols, .workspace = workspace, .hook = hook,\n");
+    if (library->constants_given) opf_text_printf(out, "                             .packed = (char *)weights + %lld};\n", (long long)library->packed_offset);
+    else opf_text_printf(out, "                             .packed = (void *)(%s_data + %lld)};\n", library->name, (long long)library->packed_offset);
+    opf_text_printf(out, "    problem = opf_entry.run(&frame);\n    for (int k = 0; k < %zu && output_dims && !problem; k++)\n"
+                         "        if (output_dims[k]) opf_entry.output_dims(symbols, k, output_dims[k]);\n    return problem;\n}\n\n",
+                    program->fusion->graph->outputs.count);
+}
+
+static void emit_run(const opf_library *library, opf_entry_form form, opf_text *out) {
+    opf_emit_library_head(library, form, out);
+    opf_text_printf(out, " {\n    return %s_run_on(inputs, input_dims, outputs, %s, workspace, %s0);\n}\n\n", library->name,
+                    form == OPF_ENTRY_RUN_DIMS ? "output_dims" : "0", library->constants_given ? "weights, " : "");
+}
+
+void opf_emit_library_functions(const opf_program *program, const opf_library *library, opf_text *out) {
+    size_t symbols = program->n_symbols ? program->n_symbols : 1;
+    emit_weights(program, library, out);
+    emit_bound(program->module, out);
+    emit_sizes(library, symbols, out);
+    emit_run_on(program, library, symbols, out);
+    emit_run(library, OPF_ENTRY_RUN, out);
+    if (opf_program_has_counts(program)) emit_run(library, OPF_ENTRY_RUN_DIMS, out);
+    emit_problems(program, library, out);
+}
+
+void opf_emit_library_source(const opf_program *program, const opf_library *library, opf_text *out) {
+    opf_text_add(out, "/* The library's interface around the program. */\n#pragma GCC visibility push(default)\n");
+    opf_emit_library_header(program, library, out);
+    opf_text_add(out, "#pragma GCC visibility pop\n\n");
+    opf_text_add(out, opf_prelude_abi());
+    opf_text_add(out, "extern const opf_entry_table opf_entry;\n\n");
+    opf_emit_library_functions(program, library, out);
+}

@@ -1,0 +1,44 @@
+/* A program as plain C to take away: one file that compiles alone, everything in it private but the interface. */
+#include "emit/library.h"
+#include "emit/main.h"
+
+static void emit_head(const opf_program *program, const opf_library *library, const char *header, opf_text *out) {
+    opf_text_add(out, "/* ");
+    opf_emit_comment(library->model, out);
+    opf_text_printf(out, ", written by opfuse as plain C11 for %s (%d floats a vector). %s is its manual.\n *\n"
+                         " * From here to the first kernel: the helpers that all generated code shares. Then one function a kernel, each with a banner\n"
+                         " * that says which operators of the model it computes; then `run`, which calls them step by step. */\n",
+                    program->machine->name, program->machine->lanes, header);
+    opf_text_printf(out, "#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n#endif\n"
+                         "/* Functions that take vectors are all private: no other file depends on how they are passed. */\n"
+                         "#ifdef __GNUC__\n#pragma GCC diagnostic ignored \"-Wpsabi\"\n#endif\n#include \"%s\"\n\n", header);
+    opf_text_printf(out, "/* Elements of float in a vector: the kernels and the packed constants below are laid out for it. */\n#undef OPF_LANES\n#define OPF_LANES %d\n",
+                    program->machine->lanes);
+    opf_emit_prelude(program, out);
+}
+
+/* Kernels that the steps call: those that pack constants have done their work. */
+static bool *called(const opf_program *program) {
+    bool *used = OPF_ARRAY(program->module->arena, bool, program->kernels.count + 1);
+    for (size_t i = 0; i < program->steps.count; i++)
+        if (program->steps.data[i].kind == OPF_RUN_KERNEL) used[program->steps.data[i].kernel] = true;
+    return used;
+}
+
+opf_status opf_emit_plain(const opf_program *program, const opf_library *library, const char *header, opf_text *out) {
+    emit_head(program, library, header, out);
+    const bool *used = called(program);
+    for (size_t i = 0; i < program->kernels.count; i++) {
+        if (!used[i]) continue;
+        opf_text_add(out, "\n");
+        opf_status status = opf_emit_private_kernel(program->kernels.data[i].nest, program->kernels.data[i].name, out);
+        if (status != OPF_OK) return status;
+    }
+    opf_text_add(out, "\n/* ---- the program ---- */\n\n");
+    opf_emit_main_sizes(program, out);
+    opf_emit_main_run(program, out);
+    opf_emit_entry_table(program, "static ", false, out);
+    opf_text_add(out, "\n/* ---- the interface ---- */\n\n");
+    opf_emit_library_functions(program, library, out);
+    return OPF_OK;
+}

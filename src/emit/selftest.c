@@ -1,0 +1,127 @@
+/* The self-test of a build in plain C: one run on stored inputs, compared with what the evaluator gave for them. */
+#include "emit/library.h"
+
+/* How the self-test reads an element as a double; types of less than a byte are compared as bytes. */
+static const struct { opf_dtype dtype; const char *kind; } kinds[] = {
+    {OPF_FLOAT32, "FLOAT"}, {OPF_FLOAT64, "DOUBLE"}, {OPF_FLOAT16, "HALF"}, {OPF_BFLOAT16, "BRAIN"},
+    {OPF_INT8, "INT8"}, {OPF_INT16, "INT16"}, {OPF_INT32, "INT32"}, {OPF_INT64, "INT64"},
+};
+
+static const char *kind_of(opf_dtype dtype) {
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i].dtype == dtype) return kinds[i].kind;
+    return opf_dtype_bits(dtype) == 64 ? "INT64" : opf_dtype_bits(dtype) == 32 ? "INT32" : opf_dtype_bits(dtype) == 16 ? "INT16" : "BYTE";
+}
+
+static void emit_port(const opf_tensor *tensor, const char *name, int64_t offset, opf_text *out) {
+    opf_text_add(out, "    {\"");
+    opf_emit_quoted(name, out);
+    opf_text_printf(out, "\", %s, %d, %zu, %lld, {", kind_of(tensor->dtype), tensor->rank, tensor->bytes, (long long)offset);
+    for (int k = 0; k < tensor->rank; k++) opf_text_printf(out, "%s%lld", k ? ", " : "", (long long)tensor->dims[k]);
+    opf_text_add(out, tensor->rank ? "}},\n" : "0}},\n");
+}
+
+static void emit_ports(const opf_program *program, const opf_self_test *test, opf_text *out) {
+    const opf_graph *graph = program->fusion->graph;
+    opf_text_add(out, "typedef enum { FLOAT, DOUBLE, HALF, BRAIN, INT8, INT16, INT32, INT64, BYTE } kind;\n"
+                      "typedef struct { const char *name; kind kind; int rank; size_t bytes; long offset; int64_t dims[16]; } port;\n\nstatic const port inputs[] = {\n");
+    for (size_t i = 0; i < graph->inputs.count; i++) emit_port(test->inputs[i], graph->inputs.data[i]->name, test->offsets[i], out);
+    if (!graph->inputs.count) opf_text_add(out, "    {\"\", BYTE, 0, 0, 0, {0}},\n");
+    opf_text_add(out, "};\nstatic const port outputs[] = {\n");
+    for (size_t i = 0; i < graph->outputs.count; i++) emit_port(test->outputs[i], graph->output_names.data[i], test->offsets[graph->inputs.count + i], out);
+    opf_text_add(out, "};\n\n");
+}
+
+static const char helpers[] =
+    "static void *read_file(const char *path, size_t bytes) {\n"
+    "    char *data = aligned_alloc(64, (bytes + 64) / 64 * 64);\n"
+    "    FILE *file = fopen(path, \"rb\");\n"
+    "    if (!data || !file || fread(data, 1, bytes, file) != bytes) {\n"
+    "        fprintf(stderr, \"%s: cannot be read\\n\", path);\n"
+    "        exit(1);\n"
+    "    }\n"
+    "    fclose(file);\n"
+    "    return data;\n"
+    "}\n\n"
+    "static const size_t sizes[] = {4, 8, 2, 2, 1, 2, 4, 8, 1}; /* by kind */\n\n"
+    "/* Memory for the largest shape that the output can have. */\n"
+    "static void *make_room(const port *p, const int64_t *most) {\n"
+    "    size_t bytes = sizes[p->kind];\n"
+    "    for (int k = 0; k < p->rank; k++) bytes *= (size_t)most[k];\n"
+    "    void *room = calloc(1, bytes + 64);\n"
+    "    if (!room) exit((fprintf(stderr, \"no memory\\n\"), 1));\n"
+    "    return room;\n"
+    "}\n\n"
+    "static float half(uint16_t bits) {\n"
+    "    int exponent = bits >> 10 & 31;\n"
+    "    float magnitude = exponent == 31 ? (bits & 1023 ? NAN : INFINITY) : ldexpf((float)((bits & 1023) + (exponent ? 1024 : 0)), (exponent ? exponent : 1) - 25);\n"
+    "    return bits & 0x8000 ? -magnitude : magnitude;\n"
+    "}\n\n"
+    "static double element(kind kind, const char *data, size_t i) {\n"
+    "    float f;\n    double d;\n    int16_t h;\n    int32_t w;\n    int64_t l;\n    uint32_t bits;\n"
+    "    switch (kind) {\n"
+    "    case FLOAT: memcpy(&f, data + 4 * i, 4); return f;\n"
+    "    case DOUBLE: memcpy(&d, data + 8 * i, 8); return d;\n"
+    "    case HALF: memcpy(&h, data + 2 * i, 2); return half((uint16_t)h);\n"
+    "    case BRAIN: memcpy(&h, data + 2 * i, 2); bits = (uint32_t)(uint16_t)h << 16; memcpy(&f, &bits, 4); return f;\n"
+    "    case INT8: return (signed char)data[i];\n"
+    "    case INT16: memcpy(&h, data + 2 * i, 2); return h;\n"
+    "    case INT32: memcpy(&w, data + 4 * i, 4); return w;\n"
+    "    case INT64: memcpy(&l, data + 8 * i, 8); return (double)l;\n"
+    "    default: return (unsigned char)data[i];\n"
+    "    }\n"
+    "}\n\n"
+    "/* Floats may differ by rounding; half types by a step of theirs, integers by one (a rounding that flips). */\n"
+    "static int compare(const port *p, const char *got, const char *expected) {\n"
+    "    double largest = 0, slack = p->kind == HALF || p->kind == BRAIN ? 2e-2 : 1e-3, least = p->kind == HALF || p->kind == BRAIN ? 2e-3 : p->kind >= INT8 ? 1 : 1e-5;\n"
+    "    size_t wrong = 0, elements = p->bytes / sizes[p->kind];\n"
+    "    for (size_t i = 0; i < elements; i++) {\n"
+    "        double a = element(p->kind, got, i), b = element(p->kind, expected, i), error = a == b || (isnan(a) && isnan(b)) ? 0 : fabs(a - b);\n"
+    "        if (!(error <= least + slack * fabs(b))) wrong++;\n"
+    "        if (error > largest) largest = error;\n"
+    "    }\n"
+    "    printf(\"%s '%s': %zu elements, largest error %.3g, %zu wrong\\n\", wrong ? \"DIFFERS\" : \"holds  \", p->name, elements, largest, wrong);\n"
+    "    return wrong != 0;\n"
+    "}\n\n";
+
+static void emit_constants(const opf_library *library, const opf_self_test *test, const char *upper, opf_text *out) {
+    if (!test->constants) return;
+    opf_text_printf(out, "    const char *weights = read_file(\"%s\", %s_WEIGHTS_BYTES);\n    uint64_t checksum = 0xcbf29ce484222325u;\n"
+                         "    for (size_t i = 0, n = %s_WEIGHTS_BYTES; i < n; i++) checksum = (checksum ^ (unsigned char)weights[i]) * 0x100000001b3u;\n"
+                         "    if (checksum != %s_WEIGHTS_CHECKSUM) {\n        fprintf(stderr, \"%s is damaged, or belongs to another build\\n\");\n        return 1;\n    }\n",
+                    test->constants, upper, upper, upper, test->constants);
+    (void)library;
+}
+
+static void emit_main(const opf_program *program, const opf_library *library, const opf_self_test *test, const char *upper, opf_text *out) {
+    size_t n_inputs = program->fusion->graph->inputs.count;
+    opf_text_printf(out, "int main(void) {\n    const char *data = read_file(\"%s\", %lld);\n", test->data, (long long)test->data_bytes);
+    emit_constants(library, test, upper, out);
+    opf_text_printf(out, "    const void *in[%zu] = {0};\n    const int64_t *dims[%zu] = {0};\n    void *out[%s_OUTPUTS];\n", n_inputs + 1, n_inputs + 1, upper);
+    if (n_inputs)
+        opf_text_printf(out, "    for (int i = 0; i < %s_INPUTS; i++) {\n        in[i] = data + inputs[i].offset;\n        dims[i] = inputs[i].dims;\n    }\n", upper);
+    else
+        opf_text_add(out, "    (void)inputs;\n");
+    opf_text_printf(out, "    int64_t most[16];\n    for (int k = 0; k < %s_OUTPUTS; k++) {\n        if (%s_output_dims(dims, k, most) == 0) out[k] = make_room(&outputs[k], most);\n"
+                         "        else return fprintf(stderr, \"the stored shapes are refused\\n\"), 1;\n    }\n",
+                    upper, library->name);
+    opf_text_printf(out, "    size_t bytes = %s_workspace_bytes(dims);\n    void *workspace = aligned_alloc(64, (bytes + 63) / 64 * 64);\n"
+                         "    if (!bytes || !workspace) return fprintf(stderr, \"no workspace of %%zu bytes\\n\", bytes), 1;\n"
+                         "    int problem = %s_run(in, dims, out, workspace%s);\n    if (problem) return fprintf(stderr, \"%%s\\n\", %s_problem(problem)), 1;\n"
+                         "    printf(\"model %%s, workspace of %%zu bytes\\n\", %s_MODEL_CHECKSUM, bytes);\n    int wrong = 0;\n"
+                         "    for (int k = 0; k < %s_OUTPUTS; k++) wrong += compare(&outputs[k], out[k], data + outputs[k].offset);\n    return wrong != 0;\n}\n",
+                    library->name, library->name, test->constants ? ", weights" : "", library->name, upper, upper);
+}
+
+void opf_emit_self_test(const opf_program *program, const opf_library *library, const opf_self_test *test, opf_text *out) {
+    opf_text upper = {0};
+    opf_emit_upper(library->name, &upper);
+    opf_text_add(out, "/* One run on stored inputs, compared with the outputs that opfuse's evaluator gave for them; exit status 0 where they agree.\n"
+                      " * Run it where its files are. */\n"
+                      "#include <math.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\n");
+    opf_text_printf(out, "#include \"%s\"\n\n", test->header);
+    emit_ports(program, test, out);
+    opf_text_add(out, helpers);
+    emit_main(program, library, test, upper.data, out);
+    opf_text_free(&upper);
+}
