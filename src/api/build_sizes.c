@@ -123,7 +123,7 @@ void opf_build_report(const opf_building *b, opf_text *out) {
     opf_object_sizes sizes = opf_object_measure(b->session->pipeline.object, b->arena);
     opf_text remark = {0};
     if (b->session->pipeline.program->n_symbols) print_shapes(b, &remark);
-    opf_text_printf(out, "%s: functions %s_…\n", b->path, b->library.name);
+    opf_text_printf(out, "%s: functions %s_*\n", b->path, b->library.name);
     print_bytes(out, "code", sizes.text, "");
     print_bytes(out, "data", sizes.data, "");
     print_bytes(out, "constants", b->library.data_bytes, "");
