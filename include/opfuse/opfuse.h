@@ -47,10 +47,17 @@ void opf_context_free(opf_context *context); /* models and sessions first */
  *   hint         NAME=N, repeatable: cost decisions and made-up inputs take N; other sizes stay right
  *   hint-shape   NAME=D,D,…, repeatable: the same for the axes of an input
  *   max-depth    most nodes of a group
+ *   operators    FILE, repeatable: operators of the user's own, a line each
  *   dump-after, stop-after   a stage of the pipeline; calls that would go further return OPF_OK and NULL
  *   time-passes, verbose     0 or 1
  * OPF_ERROR_USAGE for an unknown name or a value that does not fit. */
 opf_status opf_context_set(opf_context *context, const char *option, const char *value);
+
+/* Operators of the user's own: lines of text in the language of docs/adding-an-operator.md, such as
+ *   "Swoosh domain org.example since 1 T = float y = log(1 + exp(x - 4)) - 0.08 * x - 0.035"
+ * Models that are loaded afterwards may use them like any other operator. All of the text is taken, or nothing: mistakes are
+ * OPF_ERROR_INPUT, with line and column in the diagnostics. A built-in operator is replaced only where the line says so. */
+opf_status opf_register_operator(opf_context *context, const char *text);
 
 /* One diagnostic; texts live until the next call that clears or adds diagnostics. */
 typedef struct opf_message {
@@ -143,7 +150,8 @@ opf_status opf_model_save_fused(opf_model *model, const char *path);
 /* Reads and types a model and tells every problem at once, what each symbol is determined by, which sizes must agree.
  * Compiles nothing. `out` is set also where the model has problems (then the status says so). "text", "json". */
 opf_status opf_check(opf_context *context, const char *path, const char *format, char **out);
-opf_status opf_operators(const char *format, char **out);                           /* "text", "json" */
+/* The operators: opfuse's own, and those of the context (NULL: none). "text", "json", "markdown". */
+opf_status opf_operators(opf_context *context, const char *format, char **out);
 opf_status opf_doctor(opf_context *context, char **out);
 
 /* Compares generated code with the evaluator (and with `expected` outputs where not NULL) on these inputs.

@@ -39,7 +39,7 @@ static void note_missing(checking *c, const opf_node *node) {
 static void find_missing(checking *c, const opf_graph *graph) {
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const opf_node *node = graph->nodes.data[i];
-        if (!opf_op_find(node->domain, node->op, node->opset)) note_missing(c, node);
+        if (!opf_node_op(node)) note_missing(c, node);
         for (int a = 0; a < node->n_attrs; a++) {
             const opf_attr *attr = &node->attrs[a];
             if (attr->kind != OPF_ATTR_GRAPH && attr->kind != OPF_ATTR_GRAPHS) continue;
@@ -241,7 +241,7 @@ opf_status opf_check(opf_context *context, const char *path, const char *format,
     }
     checking c = {.context = context, .arena = opf_arena_new(), .first_message = opf_diags_count(context->diags)};
     opf_source source = {.path = path};
-    opf_status status = opf_source_read(&c.module, &source, context->diags);
+    opf_status status = opf_source_read(&c.module, &source, context);
     if (status != OPF_OK) c.module = NULL;
     if (c.module) {
         find_missing(&c, c.module->graph);

@@ -15,6 +15,7 @@ opf_context *opf_context_new(void) {
     context->arena = opf_arena_new();
     context->texts = opf_arena_new();
     context->diags = opf_diags_new();
+    context->operators = opf_user_ops_new(context->arena);
     context->options = (opf_options){.fuse = "best", .policy = OPF_POLICY_BEST};
     return context;
 }
@@ -131,6 +132,25 @@ static opf_status add_sizes(opf_context *context, const char *option, const char
 static opf_status add_shape(opf_context *context, const char *option, const char *value) { return add_sizes(context, option, value, false); }
 static opf_status add_hint_shape(opf_context *context, const char *option, const char *value) { return add_sizes(context, option, value, true); }
 
+static opf_status add_operators(opf_context *context, const char *option, const char *value) {
+    (void)option;
+    opf_mapping file;
+    opf_status status = opf_file_map(&file, value, context->diags);
+    if (status != OPF_OK) return status;
+    if (file.size && memchr(file.data, '\0', file.size)) {
+        opf_diag_add(context->diags, OPF_ERROR, "operators", (opf_place){.file = value, .index = -1}, "this is no text: it holds a zero byte");
+        status = OPF_ERROR_INPUT;
+    } else {
+        status = opf_user_ops_add(context->operators, opf_arena_string_n(context->arena, (const char *)file.data, file.size), value, context->diags);
+    }
+    opf_file_unmap(&file);
+    return status;
+}
+
+opf_status opf_register_operator(opf_context *context, const char *text) {
+    return opf_user_ops_add(context->operators, text, "operator text", context->diags);
+}
+
 static opf_status set_dump_after(opf_context *context, const char *option, const char *value) {
     if (!opf_pipeline_has(value)) return misuse(context, option, value, opf_pipeline_names(context->arena));
     context->options.dump_after = opf_arena_string(context->arena, value);
@@ -158,7 +178,7 @@ static const struct {
     {"fuse", set_fuse},          {"cache", set_cache},           {"machine", set_machine}, {"threads", set_threads},
     {"seed", set_seed},          {"dim", add_dim},               {"hint", add_hint},       {"shape", add_shape},
     {"hint-shape", add_hint_shape}, {"dump-after", set_dump_after}, {"stop-after", set_stop_after}, {"time-passes", set_time_passes},
-    {"verbose", set_verbose},    {"max-depth", set_max_depth},
+    {"verbose", set_verbose},    {"max-depth", set_max_depth},   {"operators", add_operators},
 };
 
 opf_status opf_context_set(opf_context *context, const char *option, const char *value) {

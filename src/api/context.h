@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "fuse/fuse.h"
+#include "ops/user.h"
 #include "opfuse/opfuse.h"
 #include "run/session.h"
 
@@ -26,6 +27,7 @@ struct opf_context {
     opf_diags *diags;
     opf_arena *texts;          /* printed messages; renewed when messages are cleared */
     opf_options options;
+    opf_user_ops *operators;   /* of the user; models of the context point to them */
     void (*on_text)(void *data, opf_text_kind kind, const char *text);
     void *text_data;
     void (*on_progress)(void *data, const char *what, int done, int total);

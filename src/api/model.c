@@ -7,8 +7,23 @@
 #include "base/clock.h"
 #include "onnx/onnx.h"
 
-opf_status opf_source_read(opf_module **out, const opf_source *source, opf_diags *diags) {
-    return source->data ? opf_onnx_read_memory(out, source->data, source->size, source->path, diags) : opf_onnx_read(out, source->path, diags);
+/* A model's own function comes before any operator of its name, as ONNX has it. */
+static void note_functions(const opf_module *module, const opf_context *context) {
+    for (size_t k = 0; k < module->functions.count; k++) {
+        const char *domain = module->functions.data[k].domain, *name = module->functions.data[k].name;
+        const opf_op *own = opf_user_ops_first(context->operators, domain, name);
+        if (own) opf_diag_add(context->diags, OPF_WARNING, "operators", (opf_place){.file = module->path, .index = -1},
+                              "the model defines the function %s%s%s itself; the operator of %s is not used", domain, *domain ? "::" : "", name, opf_op_source(own));
+    }
+}
+
+opf_status opf_source_read(opf_module **out, const opf_source *source, const opf_context *context) {
+    opf_diags *diags = context->diags;
+    opf_status status = source->data ? opf_onnx_read_memory(out, source->data, source->size, source->path, diags) : opf_onnx_read(out, source->path, diags);
+    if (status != OPF_OK) return status;
+    (*out)->operators = context->operators;
+    note_functions(*out, context);
+    return OPF_OK;
 }
 
 opf_status opf_context_type(const opf_context *context, opf_module *module) {
@@ -16,7 +31,7 @@ opf_status opf_context_type(const opf_context *context, opf_module *module) {
 }
 
 opf_status opf_model_read(opf_module **out, const opf_model *model) {
-    opf_status status = opf_source_read(out, &model->source, model->context->diags);
+    opf_status status = opf_source_read(out, &model->source, model->context);
     for (size_t i = 0; model->values && i < model->n_inputs && status == OPF_OK; i++)
         if (model->values[i]) opf_input_bind((*out)->graph->inputs.data[i], model->values[i]);
     return status;

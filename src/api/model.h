@@ -31,7 +31,8 @@ opf_status opf_model_as_read(opf_module **out, opf_model *model);
 /* Hands the module over to a pipeline, which may change it and frees it; NULL where one has it already. */
 opf_module *opf_model_take(opf_model *model);
 
-opf_status opf_source_read(opf_module **out, const opf_source *source, opf_diags *diags);
+/* Reads; the nodes know the context's operators. */
+opf_status opf_source_read(opf_module **out, const opf_source *source, const opf_context *context);
 /* Types a module under the context's pins. */
 opf_status opf_context_type(const opf_context *context, opf_module *module);
 /* Reads the model's source anew and puts the bound values in; types such a module. */

@@ -85,6 +85,7 @@ static opf_context *new_context(const batch *b, int policy) {
     opf_context_set(context, "fuse", opf_suite_policy_names[policy]);
     opf_context_set(context, "cache", b->folder);
     opf_context_set(context, "threads", "1");
+    context->operators = b->suite->context->operators;
     if (b->suite->context->options.machine) opf_context_set(context, "machine", b->suite->context->options.machine);
     return context;
 }

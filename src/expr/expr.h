@@ -180,6 +180,7 @@ typedef struct opf_expr_scope {
     const opf_expr *(*lookup)(void *data, const char *name); /* names of operands, attributes, variables */
     void *data;
     opf_dtype dtype;
+    int column; /* of the text's first character in what the user wrote; 0: 1 */
 } opf_expr_scope;
 const opf_expr *opf_expr_parse(opf_pool *pool, const char *text, const opf_expr_scope *scope, const char **error);
 

@@ -37,7 +37,7 @@ __attribute__((format(printf, 2, 3))) static opf_part fail(opf_parser *parser, c
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    parser->error = opf_arena_printf(parser->pool->arena, "column %d: %s", (int)(parser->at - parser->text) + 1, message);
+    parser->error = opf_arena_printf(parser->pool->arena, "column %d: %s", (int)(parser->at - parser->text) + (parser->scope->column ? parser->scope->column : 1), message);
     return nothing;
 }
 
@@ -65,7 +65,9 @@ static const opf_expr *typed(opf_parser *parser, opf_part part, opf_dtype dtype)
     if (opf_dtype_is_float(dtype)) return opf_real(parser->pool, dtype, part.number);
     if (!opf_dtype_is_integer(dtype)) return fail(parser, "a number cannot be of type %s", opf_dtype_name(dtype)).e;
     if (!part.whole) return fail(parser, "%g is no %s", part.number, opf_dtype_name(dtype)).e;
-    return opf_int_of(parser->pool, dtype, part.integer);
+    const opf_expr *e = opf_int_of(parser->pool, dtype, part.integer);
+    if (e->integer != part.integer || (dtype == OPF_UINT64 && part.number < 0)) return fail(parser, "%g is no %s", part.number, opf_dtype_name(dtype)).e;
+    return e;
 }
 
 /* Brings both to one type; false where they do not mix. */
@@ -83,8 +85,9 @@ static bool unify(opf_parser *parser, opf_part a, opf_part b, const opf_expr **x
 static bool takes(opf_scalar_op op, opf_dtype dtype) {
     bool logic = op == OPF_OP_NOT || (op >= OPF_OP_AND && op <= OPF_OP_XOR);
     bool bits = op == OPF_OP_BITNOT || (op >= OPF_OP_BITAND && op <= OPF_OP_SHR);
+    bool real = (op >= OPF_OP_SQRT && op <= OPF_OP_ISINF) || op == OPF_OP_ATAN2;
     if (dtype == OPF_BOOL) return logic || op == OPF_OP_EQ || op == OPF_OP_NE;
-    if (opf_dtype_is_integer(dtype)) return !logic;
+    if (opf_dtype_is_integer(dtype)) return !logic && !real;
     return opf_dtype_is_float(dtype) && !logic && !bits;
 }
 
@@ -132,10 +135,7 @@ static opf_part cast_part(opf_parser *parser, opf_dtype dtype, opf_part part) {
     return (opf_part){opf_cast(parser->pool, dtype, e), 0, 0, false};
 }
 
-static opf_part parse_call(opf_parser *parser, const char *name) {
-    opf_part parts[MAX_ARGUMENTS];
-    int count = parse_arguments(parser, ")", parts);
-    if (parser->error) return nothing;
+static opf_part call(opf_parser *parser, const char *name, int count, opf_part *parts) {
     opf_dtype dtype = opf_dtype_parse(name);
     if (dtype == OPF_BOOL || opf_dtype_is_float(dtype) || opf_dtype_is_integer(dtype))
         return count == 1 ? cast_part(parser, dtype, parts[0]) : fail(parser, "a cast takes one argument");
@@ -145,6 +145,17 @@ static opf_part parse_call(opf_parser *parser, const char *name) {
         return operate(parser, (opf_scalar_op)op, parts[0], parts[count - 1]);
     }
     return fail(parser, "no function '%s'", name);
+}
+
+static opf_part parse_call(opf_parser *parser, const char *name, const char *start) {
+    opf_part parts[MAX_ARGUMENTS];
+    int count = parse_arguments(parser, ")", parts);
+    if (parser->error) return nothing;
+    const char *end = parser->at;
+    parser->at = start; /* where messages about the call point to */
+    opf_part part = call(parser, name, count, parts);
+    parser->at = end;
+    return part;
 }
 
 static opf_part parse_load(opf_parser *parser, const char *name, const opf_expr *tensor) {
@@ -169,7 +180,7 @@ static opf_part parse_name(opf_parser *parser) {
     memcpy(name, start, length);
     name[length] = '\0';
     parser->at += length;
-    if (accept(parser, "(")) return parse_call(parser, name);
+    if (accept(parser, "(")) return parse_call(parser, name, start);
     if (strcmp(name, "true") == 0 || strcmp(name, "false") == 0) return (opf_part){opf_int_of(parser->pool, OPF_BOOL, name[0] == 't'), 0, 0, false};
     if (strcmp(name, "inf") == 0) return (opf_part){NULL, INFINITY, 0, false};
     if (strcmp(name, "nan") == 0) return (opf_part){NULL, NAN, 0, false};
@@ -179,6 +190,11 @@ static opf_part parse_name(opf_parser *parser) {
         return fail(parser, "unknown name '%s'", name);
     }
     return accept(parser, "[") ? parse_load(parser, name, e) : (opf_part){e, 0, 0, false};
+}
+
+static opf_part unexpected(opf_parser *parser, unsigned char c) {
+    if (!c) return fail(parser, "the text ends too early");
+    return c < 128 ? fail(parser, "'%c' not expected", c) : fail(parser, "a character beyond ASCII not expected");
 }
 
 static opf_part parse_primary(opf_parser *parser) {
@@ -191,7 +207,7 @@ static opf_part parse_primary(opf_parser *parser) {
     }
     if (isdigit(c) || (c == '.' && isdigit((unsigned char)parser->at[1]))) return parse_number(parser);
     if (isalpha(c) || c == '_') return parse_name(parser);
-    return c ? fail(parser, "'%c' not expected", c) : fail(parser, "the text ends too early");
+    return unexpected(parser, c);
 }
 
 static opf_part parse_unary(opf_parser *parser) {
@@ -259,7 +275,7 @@ const opf_expr *opf_expr_parse(opf_pool *pool, const char *text, const opf_expr_
     opf_parser parser = {.pool = pool, .text = text, .at = text, .scope = scope};
     opf_part part = parse_ternary(&parser);
     skip_space(&parser);
-    if (!parser.error && *parser.at) fail(&parser, "'%c' not expected", *parser.at);
+    if (!parser.error && *parser.at) unexpected(&parser, (unsigned char)*parser.at);
     const opf_expr *e = typed(&parser, part, scope->dtype);
     if (error) *error = parser.error;
     return parser.error ? NULL : e;

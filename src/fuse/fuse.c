@@ -117,7 +117,7 @@ static bool only_views(const opf_group *group)
 {
     for (size_t i = 0; i < group->nodes.count; i++) {
         const opf_node *node = group->nodes.data[i];
-        const opf_op *op = opf_op_find(node->domain, node->op, node->opset);
+        const opf_op *op = opf_node_op(node);
         if (!op || !(op->flags & OPF_OP_VIEW))
             return false;
     }

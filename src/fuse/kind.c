@@ -20,7 +20,7 @@ static bool reads_whole_operand(const opf_node *node)
 
 opf_kind opf_node_kind(const opf_node *node)
 {
-    const opf_op *op = opf_op_find(node->domain, node->op, node->opset);
+    const opf_op *op = opf_node_op(node);
     if (!op || (op->flags & OPF_OP_STATEFUL))
         return OPF_KIND_OPAQUE;
     if (op->kind == OPF_KIND_BROADCAST && node->n_outputs > 0 && reads_whole_operand(node))

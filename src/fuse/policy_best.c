@@ -344,7 +344,7 @@ static opf_outcome outcome_of_use(opf_fuser *fuser, const opf_node *from, const 
 
 static bool is_view(const opf_node *node)
 {
-    const opf_op *op = opf_op_find(node->domain, node->op, node->opset);
+    const opf_op *op = opf_node_op(node);
     return op && (op->flags & OPF_OP_VIEW);
 }
 

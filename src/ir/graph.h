@@ -147,6 +147,7 @@ struct opf_module {
     int64_t ir_version;
     const char *producer;
     OPF_VEC(opf_opset) opsets;
+    OPF_VEC(struct opf_function_name) functions;
     opf_graph *graph;
     int n_values;
     OPF_VEC(opf_guard) guards;
@@ -158,6 +159,7 @@ struct opf_module {
     OPF_VEC(struct opf_count) counts; /* sizes that the program finds as it runs */
     struct opf_facts *facts; /* equalities of dims that the guards assure; src/ops/facts.h */
     OPF_VEC(struct opf_removed) removed; /* nodes that a pass took out, for `explain` */
+    const struct opf_user_ops *operators; /* a user's own operators (ops/user.h), NULL for none; outlives the module */
 };
 
 /* A dim symbol whose value a step finds: output sizes that depend on data. */
@@ -172,6 +174,9 @@ typedef struct opf_bound { const opf_value *input; const opf_tensor *value; } op
 
 /* An If whose branches have no common type: the truth that its condition must have, assured by a guard. */
 typedef struct opf_choice { const opf_node *node; bool truth; } opf_choice;
+
+/* A function that the model defines; its calls are inlined. */
+typedef struct opf_function_name { const char *domain, *name; } opf_function_name;
 
 typedef struct opf_removed { const char *node, *why, *into; } opf_removed;
 

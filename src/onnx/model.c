@@ -50,6 +50,7 @@ static void read_functions(opf_reader *reader, const opf_schema_Model *model) {
         read_opsets(reader, &message->opset_import, &function->opsets, &function->n_opsets);
         if (opf_map_has(&reader->functions, function->key)) opf_reader_error(reader, OPF_ERROR_INPUT, "read", "function '%s' of domain '%s' is defined twice", name, domain);
         opf_map_set(&reader->functions, function->key, function);
+        OPF_PUSH(reader->module->arena, &reader->module->functions, (opf_function_name){domain, name});
     }
 }
 

@@ -43,7 +43,7 @@ static bool find_inputs(search *s, opf_arena *arena, opf_value *value) {
         OPF_PUSH(arena, &s->inputs, value);
         return true;
     }
-    const opf_op *op = opf_op_find(node->domain, node->op, node->opset);
+    const opf_op *op = opf_node_op(node);
     if (!op || op->flags & OPF_OP_STATEFUL || ++s->nodes > MOST_NODES) return false;
     for (int k = 0; k < node->n_inputs; k++)
         if (node->inputs[k] && !find_inputs(s, arena, node->inputs[k])) return false;

@@ -5,6 +5,7 @@
 #include "ops/build.h"
 #include "ops/library.h"
 #include "ops/scalar.h"
+#include "ops/user.h"
 
 opf_status opf_call_error(opf_call *call, const char *code, const char *format, ...) {
     call->failed = true;
@@ -39,9 +40,10 @@ static opf_status report_unsupported(opf_call *call) {
     const opf_node *node = call->node;
     const char *separator = node->domain[0] ? "::" : "";
     opf_status status = opf_call_error(call, "unsupported", "operator %s%s%s of opset %d is not supported", node->domain, separator, node->op, node->opset);
-    const opf_op *first = opf_op_first(node->domain, node->op);
-    if (first) opf_call_hint(call, "it is supported from opset %d on; convert the model to a newer opset", first->since);
-    else opf_call_hint(call, "`opfuse ops` lists the operators that are supported");
+    const opf_op *own = opf_user_ops_first(node->graph->module->operators, node->domain, node->op), *first = own ? own : opf_op_first(node->domain, node->op);
+    if (own) opf_call_hint(call, "the operator that %s gives holds from opset %d on", opf_op_source(own), own->since);
+    else if (first) opf_call_hint(call, "it is supported from opset %d on; convert the model to a newer opset", first->since);
+    else opf_call_hint(call, "`opfuse ops` lists the operators that are supported; a line of --operators FILE can give one of your own");
     return status;
 }
 
@@ -107,7 +109,7 @@ opf_call *opf_call_new(opf_node *node, bool quiet) {
     opf_module *module = node->graph->module;
     opf_call *call = OPF_NEW(module->arena, opf_call);
     *call = (opf_call){.node = node, .module = module, .pool = module->pool, .arena = module->arena, .quiet = quiet};
-    call->op = opf_op_find(node->domain, node->op, node->opset);
+    call->op = opf_node_op(node);
     for (int k = 0; k < node->n_inputs; k++) OPF_PUSH(call->arena, &call->stages.inputs, node->inputs[k]);
     call->results = OPF_ARRAY(call->arena, int, node->n_outputs ? node->n_outputs : 1);
     for (int k = 0; k < node->n_outputs; k++) call->results[k] = -1;

@@ -49,10 +49,13 @@ typedef struct opf_op {
     opf_kind kind;              /* the kind that TVM's table gives it, used by policy tvm */
     unsigned flags;
     opf_op_build build;         /* NULL: scalar text */
-    const char *scalar;         /* the line of scalar.ops */
+    const char *scalar;         /* the line of scalar.ops, or of a user's text */
 } opf_op;
 
-/* The entry for a node, NULL where opfuse has none (or none at this opset). */
+/* The entry for a node: a user's (ops/user.h), else opfuse's own; NULL for none, or none at its opset. */
+const opf_op *opf_node_op(const opf_node *node);
+
+/* opfuse's own. NULL where there is none (or none at this opset). */
 const opf_op *opf_op_find(const char *domain, const char *name, int opset);
 /* The oldest entry of that name whatever the opset, NULL for none; for hints. */
 const opf_op *opf_op_first(const char *domain, const char *name);

@@ -1,4 +1,5 @@
-/* Builds a scalar operator: broadcasts the operands, reads the line's expression with their types, gives one stage. */
+/* Builds a scalar operator: broadcasts the operands, reads the line's expression with their types, gives one stage, and one
+ * for each reduction along a row. */
 #include "ops/scalar.h"
 
 #include <stdio.h>
@@ -12,6 +13,7 @@ typedef struct builder {
     opf_dtype T, compute;
     int rank;
     int axis;                                      /* where the second operand starts; -1: numpy's way */
+    int row;                                       /* the axis that rows lie along */
     opf_dim out[OPF_MAX_RANK];
     const opf_expr *fold;                          /* variadic: all inputs folded */
     const opf_expr *left, *right;                  /* variadic: the two operands of one fold */
@@ -117,15 +119,41 @@ static const opf_expr *operand(builder *builder, int input) {
     return load->dtype == OPF_BOOL || load->dtype == builder->compute ? load : opf_cast(builder->call->pool, builder->compute, load);
 }
 
-/* ---- names ---- */
+/* ---- attributes ---- */
 
 static const opf_expr *attribute(builder *builder, const opf_scalar_attr *attr) {
     const opf_attr *given = opf_node_attr(builder->call->node, attr->name);
     double value = (float)attr->value; /* defaults are float32 in ONNX's text too */
     if (given && given->kind == OPF_ATTR_FLOAT) value = given->floats[0];
-    if (given && given->kind == OPF_ATTR_INT) value = (double)given->ints[0];
+    else if (given && given->kind == OPF_ATTR_INT) value = (double)given->ints[0];
+    else if (given) opf_call_error(builder->call, "attribute", "attribute '%s' of %s must be one number", attr->name, builder->call->op->name);
     return opf_number(builder->call->pool, builder->compute, value);
 }
+
+static bool knows_attribute(const builder *builder, const char *name) {
+    if (builder->entry->rows && strcmp(name, "axis") == 0) return true;
+    if (builder->entry->aligned && (strcmp(name, "axis") == 0 || strcmp(name, "broadcast") == 0)) return true;
+    for (int c = 0; c < builder->entry->n_cases; c++) {
+        const opf_scalar_case *one = &builder->entry->cases[c];
+        if (one->when && strcmp(one->when, name) == 0) return true;
+        for (int k = 0; k < one->n_attrs; k++)
+            if (strcmp(one->attrs[k].name, name) == 0) return true;
+    }
+    return false;
+}
+
+/* What the line of a user's operator does not speak of is taken for a mistake; ONNX's own operators have attributes that
+ * change no number. */
+static void check_attributes(builder *builder) {
+    const opf_node *node = builder->call->node;
+    for (int k = 0; builder->entry->source && k < node->n_attrs; k++)
+        if (!knows_attribute(builder, node->attrs[k].name)) {
+            opf_call_error(builder->call, "attribute", "the operator's text does not speak of the node's attribute '%s'", node->attrs[k].name);
+            opf_call_hint(builder->call, "%s of %s is `%s`", node->op, builder->entry->source, builder->entry->op.scalar);
+        }
+}
+
+/* ---- names ---- */
 
 static const opf_expr *operand_name(builder *builder, const char *name) {
     opf_pool *pool = builder->call->pool;
@@ -150,16 +178,51 @@ static const opf_expr *look_up(void *data, const char *name) {
         if (strcmp(one->attrs[k].name, name) == 0) return attribute(builder, &one->attrs[k]);
     if (builder->entry->variadic && strcmp(name, "fold") == 0) return builder->fold;
     if (builder->entry->variadic && strcmp(name, "n") == 0) return opf_number(builder->call->pool, builder->compute, builder->call->node->n_inputs);
+    if (builder->entry->rows && strcmp(name, "length") == 0) return opf_cast(builder->call->pool, builder->compute, builder->out[builder->row]);
     if (strcmp(name, "bits") == 0) return opf_number(builder->call->pool, builder->compute, opf_dtype_bits(builder->T));
     return operand_name(builder, name);
 }
 
-static const opf_expr *read_expression(builder *builder, const char *text) {
-    opf_expr_scope scope = {.lookup = look_up, .data = builder, .dtype = builder->compute};
+static const opf_expr *read_expression(builder *builder, opf_scalar_text text) {
+    opf_expr_scope scope = {.lookup = look_up, .data = builder, .dtype = builder->compute, .column = text.column};
     const char *error = NULL;
-    const opf_expr *e = opf_expr_parse(builder->call->pool, text, &scope, &error);
-    if (!e) opf_call_error(builder->call, "internal", "scalar.ops, %s: %s in '%s'", builder->call->op->name, error, text);
+    const opf_expr *e = opf_expr_parse(builder->call->pool, text.text, &scope, &error);
+    if (!e) opf_call_error(builder->call, "operators", "line %d, %s", builder->one->line, error);
     return e;
+}
+
+/* ---- rows ---- */
+
+static void find_row(builder *builder) {
+    if (!builder->entry->rows) return;
+    if (builder->rank == 0) opf_call_error(builder->call, "shape", "%s reduces along an axis, and its operands have none", builder->call->op->name);
+    else builder->row = opf_call_axis(builder->call, opf_node_int(builder->call->node, "axis", -1), builder->rank);
+}
+
+/* A stage that reduces `term`, which speaks of a point of the output, along the row; its element at that point. */
+static const opf_expr *reduce_row(builder *builder, const opf_scalar_let *let, const opf_expr *term) {
+    opf_call *call = builder->call;
+    int rank = builder->rank, row = builder->row, kept = 0;
+    const opf_expr *variables[OPF_MAX_RANK], *indices[OPF_MAX_RANK];
+    opf_dim extents[OPF_MAX_RANK];
+    for (int k = 0; k < rank; k++) {
+        variables[k] = opf_var(call->pool, k == row ? rank - 1 : kept);
+        if (k == row) continue;
+        extents[kept] = builder->out[k];
+        indices[kept++] = opf_var(call->pool, k);
+    }
+    extents[rank - 1] = builder->out[row];
+    opf_dtype dtype = (opf_dtype)term->dtype;
+    int stage = opf_call_stage(call, let->name, rank - 1, 1, extents, NULL, let->combiner, dtype, dtype, opf_expr_bind(call->pool, term, rank, variables), NULL);
+    return opf_call_load(call, stage, indices);
+}
+
+static const opf_expr *part(builder *builder, const opf_scalar_let *let) {
+    const opf_expr *value = read_expression(builder, let->value);
+    if (!value || let->combiner == OPF_COMBINE_NONE) return value;
+    if (value->dtype != OPF_BOOL) return reduce_row(builder, let, value);
+    opf_call_error(builder->call, "operators", "line %d, column %d: a reduction takes numbers, and this is a bool", builder->one->line, let->value.column);
+    return NULL;
 }
 
 /* ---- the node ---- */
@@ -180,24 +243,30 @@ static void fold_inputs(builder *builder) {
 static const opf_expr *body(builder *builder) {
     if (builder->entry->variadic) fold_inputs(builder);
     for (int k = 0; k < builder->one->n_lets && !builder->call->failed; k++) {
-        builder->lets[k] = read_expression(builder, builder->one->lets[k].text);
+        builder->lets[k] = part(builder, &builder->one->lets[k]);
         builder->n_lets = k + 1;
     }
     return builder->call->failed ? NULL : read_expression(builder, builder->one->result);
+}
+
+opf_status opf_scalar_build_case(opf_call *call, const opf_scalar_case *one, opf_dtype T) {
+    builder builder = {.call = call, .entry = (const opf_scalar_op_entry *)call->op, .one = one, .T = T};
+    builder.compute = one->compute ? one->compute : opf_call_compute(T);
+    broadcast(&builder);
+    if (!call->failed) find_row(&builder);
+    check_attributes(&builder);
+    if (call->failed) return OPF_ERROR_INPUT;
+    const opf_expr *value = body(&builder);
+    if (!value || call->failed) return OPF_ERROR_INPUT;
+    if (value->dtype == builder.compute && builder.compute != builder.T) value = opf_cast(call->pool, builder.T, value);
+    opf_call_result(call, 0, opf_call_map(call, NULL, builder.rank, builder.out, value));
+    return OPF_OK;
 }
 
 opf_status opf_scalar_build(opf_call *call) {
     builder builder = {.call = call, .entry = (const opf_scalar_op_entry *)call->op};
     builder.T = find_type(&builder);
     if (call->failed) return OPF_ERROR_INPUT;
-    builder.one = find_case(&builder);
-    if (!builder.one) return OPF_ERROR_UNSUPPORTED;
-    builder.compute = builder.one->compute ? builder.one->compute : opf_call_compute(builder.T);
-    broadcast(&builder);
-    if (call->failed) return OPF_ERROR_INPUT;
-    const opf_expr *value = body(&builder);
-    if (!value) return OPF_ERROR_INTERNAL;
-    if (value->dtype == builder.compute && builder.compute != builder.T) value = opf_cast(call->pool, builder.T, value);
-    opf_call_result(call, 0, opf_call_map(call, NULL, builder.rank, builder.out, value));
-    return OPF_OK;
+    const opf_scalar_case *one = find_case(&builder);
+    return one ? opf_scalar_build_case(call, one, builder.T) : OPF_ERROR_UNSUPPORTED;
 }

@@ -72,7 +72,7 @@ static void report_inside(const opf_node *node) {
         for (size_t g = 0; g < attr->count && (attr->kind == OPF_ATTR_GRAPH || attr->kind == OPF_ATTR_GRAPHS); g++)
             for (size_t i = 0; i < attr->graphs[g]->nodes.count; i++) {
                 opf_node *inner = attr->graphs[g]->nodes.data[i];
-                if (!opf_op_find(inner->domain, inner->op, inner->opset)) type_node(inner, false);
+                if (!opf_node_op(inner)) type_node(inner, false);
             }
     }
 }

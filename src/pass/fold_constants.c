@@ -60,7 +60,7 @@ static bool holds_graphs(const opf_node *node)
 
 static bool is_candidate(const opf_node *node)
 {
-    const opf_op *op = opf_op_find(node->domain, node->op, node->opset);
+    const opf_op *op = opf_node_op(node);
     if (!op || (op->flags & OPF_OP_STATEFUL) || opf_node_is_folded(node) || holds_graphs(node))
         return false;
     for (int k = 0; k < node->n_inputs; k++)

@@ -29,7 +29,7 @@ int cmd_explain(tool *t) {
 
 int cmd_ops(tool *t) {
     char *report;
-    opf_status status = opf_operators(format_of(t), &report);
+    opf_status status = opf_operators(t->context, t->markdown ? "markdown" : format_of(t), &report);
     return show(t, status, report);
 }
 

@@ -87,6 +87,7 @@ static bool set_target(tool *t, const char *argument) { return opf_context_set(t
 static bool set_time_passes(tool *t, const char *argument) { (void)argument; return opf_context_set(t->context, "time-passes", "1") == OPF_OK; }
 static bool set_verbose(tool *t, const char *argument) { (void)argument; return (t->verbose = opf_context_set(t->context, "verbose", "1") == OPF_OK); }
 static bool set_json(tool *t, const char *argument) { (void)argument; return t->json = true; }
+static bool set_markdown(tool *t, const char *argument) { (void)argument; return t->markdown = true; }
 static bool set_all(tool *t, const char *argument) { (void)argument; return t->all = true; }
 static bool set_before(tool *t, const char *argument) { (void)argument; return t->before = true; }
 static bool set_after(tool *t, const char *argument) { (void)argument; return t->after = true; }
@@ -107,6 +108,7 @@ static const option options[] = {
     {"-o", "PATH", FOR_RUN | FOR_BUILD | FOR_GRAPH, "where results are written", set_output},
     {"--format", "npy|pb", FOR_RUN, "of the files below -o (npy)", set_format},
     {"--json", NULL, FOR_JSON, "results as JSON", set_json},
+    {"--markdown", NULL, FOR_OPS, "the table as docs/operators.md has it", set_markdown},
     {"--all", NULL, FOR_VERIFY, "compares every value stored between kernels, not only outputs", set_all},
     {"--tol", "fp32|fp16|int8", FOR_VERIFY, "a rule for the tolerance in place of --rtol and --atol", set_tolerance},
     {"--rtol", "R", FOR_VERIFY, "relative tolerance (1e-3)", set_rtol},
@@ -124,6 +126,7 @@ static const option options[] = {
     {"--before", NULL, FOR_GRAPH, "the graph as read", set_before},
     {"--after", NULL, FOR_GRAPH, "its kernels as clusters (default)", set_after},
     {"--fuse", "none|tvm|best|FILE", FOR_ALL, "fusion policy (best), or groups from an earlier `explain --json`", NULL},
+    {"--operators", "FILE", FOR_ALL, "operators of your own, a line each (docs/adding-an-operator.md)", NULL},
     {"--cache", "DIR", FOR_ALL, "folder of compiled programs", NULL},
     {"--machine", "NAME|FILE", FOR_ALL, "row of the machine table, or a file (the row of this CPU)", NULL},
     {"--dump-after", "STAGE", FOR_ALL, "prints what a stage of the pipeline has made", NULL},

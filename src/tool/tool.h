@@ -28,7 +28,7 @@ typedef struct tool {
     int warmup, runs;
     bool embed_weights;
     int64_t max_ram;           /* bytes; 0: no limit */
-    bool json, all, before, after;
+    bool json, markdown, all, before, after;
     /* everywhere */
     bool quiet, verbose, diag_json, help, version;
     size_t told;               /* messages printed so far */
@@ -46,7 +46,7 @@ const verb *verb_find(const char *name);
 
 /* ---- options.c ---- */
 
-enum { FOR_ALL = 1, FOR_INPUTS = 2, FOR_COMPILING = 4, FOR_RUN = 8, FOR_VERIFY = 16, FOR_JSON = 32, FOR_EXPLAIN = 64, FOR_BUILD = 128, FOR_BENCH = 256, FOR_GRAPH = 512 };
+enum { FOR_ALL = 1, FOR_INPUTS = 2, FOR_COMPILING = 4, FOR_RUN = 8, FOR_VERIFY = 16, FOR_JSON = 32, FOR_EXPLAIN = 64, FOR_BUILD = 128, FOR_BENCH = 256, FOR_GRAPH = 512, FOR_OPS = 1024 };
 
 /* Reads the arguments behind the verb. Prints what is wrong; exit status, 0 for none. */
 int options_read(tool *t, int count, char **arguments);

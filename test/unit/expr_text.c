@@ -41,7 +41,7 @@ static const opf_expr *lookup(void *data, const char *name) {
 
 static const opf_expr *parse(fixture *f, const char *text, opf_dtype dtype) {
     const char *error = NULL;
-    const opf_expr *e = opf_expr_parse(f->pool, text, &(opf_expr_scope){lookup, f->pool, dtype}, &error);
+    const opf_expr *e = opf_expr_parse(f->pool, text, &(opf_expr_scope){.lookup = lookup, .data = f->pool, .dtype = dtype}, &error);
     if (!e) fail_msg("'%s': %s", text, error);
     return e;
 }
@@ -110,8 +110,8 @@ static void errors_name_the_column(void **state) {
         {"(x", "column 3: ')' expected"},
         {"x x", "column 3: 'x' not expected"},
         {"x ? 1 : 2", "column 10: what stands before '?' must be a comparison or a bool"},
-        {"foo(x)", "column 7: no function 'foo'"},
-        {"max(x)", "column 7: 'max' takes 2 arguments"},
+        {"foo(x)", "column 1: no function 'foo'"},
+        {"max(x)", "column 1: 'max' takes 2 arguments"},
         {"n + 1.5", "column 8: 1.5 is no int64"},
         {"x & x", "column 6: '&' does not take float32"},
         {"!x", "column 3: '!' does not take float32"},
@@ -123,7 +123,7 @@ static void errors_name_the_column(void **state) {
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *error = NULL;
-        const opf_expr *e = opf_expr_parse(f->pool, rows[i].text, &(opf_expr_scope){lookup, f->pool, OPF_FLOAT32}, &error);
+        const opf_expr *e = opf_expr_parse(f->pool, rows[i].text, &(opf_expr_scope){.lookup = lookup, .data = f->pool, .dtype = OPF_FLOAT32}, &error);
         if (!rows[i].error) {
             assert_non_null(e);
             continue;
@@ -135,10 +135,10 @@ static void errors_name_the_column(void **state) {
     memset(deep, '(', sizeof deep - 1);
     deep[sizeof deep - 1] = '\0';
     const char *error = NULL;
-    assert_null(opf_expr_parse(f->pool, deep, &(opf_expr_scope){lookup, f->pool, OPF_FLOAT32}, &error));
+    assert_null(opf_expr_parse(f->pool, deep, &(opf_expr_scope){.lookup = lookup, .data = f->pool, .dtype = OPF_FLOAT32}, &error));
     assert_non_null(strstr(error, "nested too deeply"));
     memset(deep, '-', sizeof deep - 1);
-    assert_null(opf_expr_parse(f->pool, deep, &(opf_expr_scope){lookup, f->pool, OPF_FLOAT32}, &error));
+    assert_null(opf_expr_parse(f->pool, deep, &(opf_expr_scope){.lookup = lookup, .data = f->pool, .dtype = OPF_FLOAT32}, &error));
 }
 
 int main(void) {

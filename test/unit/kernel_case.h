@@ -72,7 +72,7 @@ static inline const opf_expr *case_lookup(void *data, const char *name) {
 }
 
 static inline const opf_expr *case_parse(kernel_case *c, const char *text, opf_dtype dtype) {
-    opf_expr_scope scope = {case_lookup, c, dtype};
+    opf_expr_scope scope = {.lookup = case_lookup, .data = c, .dtype = dtype};
     const char *error = NULL;
     const opf_expr *e = opf_expr_parse(c->pool, text, &scope, &error);
     if (!e) case_fail(c, "%s in '%s'", error, text);
