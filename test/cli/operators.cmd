@@ -12,7 +12,7 @@ opfuse explain $example/model.onnx $own | sed -n 2,5p
 opfuse graph $example/model.onnx $own --before -o again.onnx
 opfuse verify again.onnx $own --data $example | tail -n 1
 # as a library
-opfuse build $example/model.onnx $own -o model.so && test -s model.h && echo built
+opfuse build $example/model.onnx $own -o model.so >build.log && test -s model.h && echo built
 # a suite's contexts know them too
 mkdir -p suite/one && cp -r $example/model.onnx $example/test_data_set_0 suite/one
 opfuse verify --suite suite $own | head -n 1
