@@ -115,7 +115,8 @@ static opf_status add_sizes(opf_context *context, const char *option, const char
     if (!equals || equals == value) return misuse(context, option, value, wanted);
     const char *input = opf_arena_string_n(context->arena, value, (size_t)(equals - value));
     const char *at = equals + 1;
-    for (int axis = 0; *at; axis++) {
+    int axis = 0;
+    for (; *at; axis++) {
         size_t length = strcspn(at, ",");
         int64_t size = 0;
         const char *number = opf_arena_string_n(context->arena, at, length);
@@ -126,6 +127,8 @@ static opf_status add_sizes(opf_context *context, const char *option, const char
         at += length;
         if (*at == ',' && !*++at) return misuse(context, option, value, wanted);
     }
+    opf_pin rank = {.input = input, .axis = OPF_PIN_RANK, .size = axis, .nominal_only = nominal_only};
+    OPF_PUSH(context->arena, &context->options.pins, rank);
     return OPF_OK;
 }
 

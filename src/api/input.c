@@ -1,4 +1,5 @@
 /* Inputs made up for a model: of the sizes chosen so far, seeded, in a range that suits. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,7 +32,7 @@ static bool parse_kind(const char *kind, opf_value *input, range *out) {
     if (!kind) *out = natural_range(input);
     else if (strcmp(kind, "zeros") == 0) *out = (range){0, 0};
     else if (strcmp(kind, "ones") == 0) *out = (range){1, 1};
-    else return sscanf(kind, "uniform:%lf:%lf%c", &out->low, &out->high, &rest) == 2 && out->low <= out->high;
+    else return sscanf(kind, "uniform:%lf:%lf%c", &out->low, &out->high, &rest) == 2 && out->low <= out->high && isfinite(out->high - out->low);
     return true;
 }
 

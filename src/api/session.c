@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/memory.h"
 
 static opf_place place_of(const opf_session *session) { return (opf_place){session->model->source.path, NULL, NULL, -1}; }
 static opf_diags *diags_of(const opf_session *session) { return session->model->context->diags; }
@@ -160,7 +161,7 @@ static opf_status make_output(opf_session *session, size_t index) {
     size_t bytes = opf_dtype_bytes(value->dtype, (size_t)elements);
     if (session->outputs[index] && bytes <= session->output_room[index]) return OPF_OK;
     free(session->outputs[index]);
-    session->outputs[index] = aligned_alloc(64, (bytes + 64) / 64 * 64);
+    session->outputs[index] = opf_memory_fits(bytes) ? aligned_alloc(64, (bytes + 64) / 64 * 64) : NULL;
     session->output_room[index] = session->outputs[index] ? bytes : 0;
     if (session->outputs[index]) return OPF_OK;
     opf_diag_add(diags_of(session), OPF_ERROR, "memory", place_of(session), "no memory for output '%s' (%zu bytes)", value->name, bytes);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 enum { ALIGNMENT = 16, FIRST_BLOCK = 16 * 1024, LARGEST_BLOCK = 1024 * 1024 };
 
 typedef struct block {
@@ -44,7 +46,7 @@ void opf_arena_free(opf_arena *arena) {
 }
 
 static block *block_new(size_t size) {
-    block *b = size > SIZE_MAX - header_size() ? NULL : calloc(1, header_size() + size);
+    block *b = size > SIZE_MAX - header_size() || !opf_memory_fits(size) ? NULL : calloc(1, header_size() + size);
     if (!b) opf_out_of_memory();
     b->size = size;
     return b;

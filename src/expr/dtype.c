@@ -131,11 +131,16 @@ static uint64_t float_bits(opf_dtype dtype, double value) {
     return bits;
 }
 
-/* Toward zero, wrapped to 64 bits; NaN and infinity give 0 (the C conversion would be undefined). */
+/* Toward zero; NaN gives 0; what int64 cannot hold saturates there (docs/numerics.md; the prelude's conversions are the same). */
 static int64_t truncated(double value) {
-    if (value >= -0x1p63 && value < 0x1p63) return (int64_t)value;
-    if (!isfinite(value)) return 0;
-    return (int64_t)(uint64_t)(fmod(trunc(value), 0x1p64) + (value < 0 ? 0x1p64 : 0));
+    if (value >= 0x1p63) return INT64_MAX;
+    if (value >= -0x1p63) return (int64_t)value;
+    return isnan(value) ? 0 : INT64_MIN;
+}
+
+static uint64_t truncated_unsigned(double value) {
+    if (value >= 0x1p64) return UINT64_MAX;
+    return value >= 0x1p63 ? (uint64_t)value : (uint64_t)truncated(value);
 }
 
 double opf_dtype_load(opf_dtype dtype, const void *data, size_t index) {
@@ -163,11 +168,7 @@ void opf_dtype_store(opf_dtype dtype, void *data, size_t index, double value) {
     switch (types[dtype].class) {
     case CLASS_FLOAT: store_bits(types[dtype].bits, data, index, float_bits(dtype, value)); break;
     case CLASS_SIGNED:
-    case CLASS_UNSIGNED: {
-        bool big = dtype == OPF_UINT64 && value >= 0x1p63 && value < 0x1p64;
-        store_bits(types[dtype].bits, data, index, big ? (uint64_t)value : (uint64_t)truncated(value));
-        break;
-    }
+    case CLASS_UNSIGNED: store_bits(types[dtype].bits, data, index, dtype == OPF_UINT64 ? truncated_unsigned(value) : (uint64_t)truncated(value)); break;
     case CLASS_BOOL: store_bits(8, data, index, value != 0); break;
     case CLASS_COMPLEX:
         if (dtype == OPF_COMPLEX64) store_bits(64, data, index, float_bits(OPF_FLOAT32, value));

@@ -29,7 +29,8 @@ bool opf_dtype_is_signed(opf_dtype dtype);          /* signed integers */
 double opf_dtype_load(opf_dtype dtype, const void *data, size_t index);
 long long opf_dtype_load_int(opf_dtype dtype, const void *data, size_t index);
 /* Stores with the type's own rounding: half to even for floating types, overflow to infinity (8-bit types
- * saturate; infinity itself is kept where the type has it); integers: truncated toward zero and wrapped, bool: != 0. */
+ * saturate; infinity itself is kept where the type has it); integers: toward zero, NaN gives 0, what int64 (uint64) cannot
+ * hold saturates there and narrower types take the low bits of that; bool: != 0. */
 void opf_dtype_store(opf_dtype dtype, void *data, size_t index, double value);
 void opf_dtype_store_int(opf_dtype dtype, void *data, size_t index, long long value);
 /* `value` rounded to the type and back. */

@@ -9,24 +9,50 @@ const opf_attr *opf_node_attr(const opf_node *node, const char *name) {
     return NULL;
 }
 
+/* The attribute, if it is of this kind. One of another kind is as good as absent to the caller, but is remembered. */
+static const opf_attr *attr_of_kind(const opf_node *node, const char *name, opf_attr_kind kind) {
+    for (int i = 0; i < node->n_attrs; i++) {
+        opf_attr *attr = &node->attrs[i];
+        if (strcmp(attr->name, name) != 0) continue;
+        if (attr->kind == kind) attr->read = true;
+        else attr->asked = kind;
+        return attr->kind == kind ? attr : NULL;
+    }
+    return NULL;
+}
+
+const opf_attr *opf_node_misread_attr(const opf_node *node) {
+    for (int i = 0; i < node->n_attrs; i++)
+        if (node->attrs[i].asked && !node->attrs[i].read) return &node->attrs[i];
+    return NULL;
+}
+
+const char *opf_attr_kind_name(opf_attr_kind kind) {
+    static const char *const names[] = {
+        "nothing", "a float", "an integer", "a string", "a tensor", "a graph", "a list of floats", "a list of integers", "a list of strings", "a list of tensors",
+        "a list of graphs", "a sparse tensor", "a list of sparse tensors", "a type", "a list of types",
+    };
+    return (size_t)kind < OPF_COUNT(names) ? names[kind] : "of an unknown kind";
+}
+
 int64_t opf_node_int(const opf_node *node, const char *name, int64_t otherwise) {
-    const opf_attr *attr = opf_node_attr(node, name);
-    return attr && attr->kind == OPF_ATTR_INT ? attr->ints[0] : otherwise;
+    const opf_attr *attr = attr_of_kind(node, name, OPF_ATTR_INT);
+    return attr ? attr->ints[0] : otherwise;
 }
 
 double opf_node_float(const opf_node *node, const char *name, double otherwise) {
-    const opf_attr *attr = opf_node_attr(node, name);
-    return attr && attr->kind == OPF_ATTR_FLOAT ? (double)attr->floats[0] : otherwise;
+    const opf_attr *attr = attr_of_kind(node, name, OPF_ATTR_FLOAT);
+    return attr ? (double)attr->floats[0] : otherwise;
 }
 
 const char *opf_node_string(const opf_node *node, const char *name, const char *otherwise) {
-    const opf_attr *attr = opf_node_attr(node, name);
-    return attr && attr->kind == OPF_ATTR_STRING ? attr->strings[0] : otherwise;
+    const opf_attr *attr = attr_of_kind(node, name, OPF_ATTR_STRING);
+    return attr ? attr->strings[0] : otherwise;
 }
 
 int opf_node_ints(const opf_node *node, const char *name, const int64_t **ints) {
-    const opf_attr *attr = opf_node_attr(node, name);
-    if (!attr || attr->kind != OPF_ATTR_INTS) return -1;
+    const opf_attr *attr = attr_of_kind(node, name, OPF_ATTR_INTS);
+    if (!attr) return -1;
     *ints = attr->ints;
     return (int)attr->count;
 }

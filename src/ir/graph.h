@@ -85,6 +85,8 @@ typedef struct opf_attr {
     };
     const size_t *string_sizes;
     const char *reference; /* ref_attr_name inside a function body, NULL elsewhere */
+    bool read;             /* somebody asked for this kind */
+    opf_attr_kind asked;   /* the other kind that somebody asked for, 0 for none: opf_node_misread_attr */
 } opf_attr;
 
 struct opf_node {
@@ -208,11 +210,15 @@ void opf_graph_renumber(opf_graph *graph);           /* ids = positions */
 void opf_graph_remove_dead(opf_graph *graph);        /* nodes whose results nobody uses; recorded in module->removed */
 
 const opf_attr *opf_node_attr(const opf_node *node, const char *name); /* NULL where absent */
+/* `otherwise` where the attribute is absent or of another kind; the latter is remembered. */
 int64_t opf_node_int(const opf_node *node, const char *name, int64_t otherwise);
 double opf_node_float(const opf_node *node, const char *name, double otherwise);
 const char *opf_node_string(const opf_node *node, const char *name, const char *otherwise);
 /* count, and *ints set; -1 where absent. */
 int opf_node_ints(const opf_node *node, const char *name, const int64_t **ints);
+/* An attribute that was only ever asked for as another kind than it is; NULL for none. */
+const opf_attr *opf_node_misread_attr(const opf_node *node);
+const char *opf_attr_kind_name(opf_attr_kind kind); /* with its article */
 /* Adds or replaces; `data` is an array of `count` elements of the kind's type (copied; for strings, tensors, graphs and
  * types the pointers are), also for the single kinds. */
 opf_attr *opf_node_attr_add(opf_node *node, const char *name, opf_attr_kind kind, size_t count, const void *data);

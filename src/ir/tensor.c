@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/file.h"
+#include "base/memory.h"
 
 enum { DATA_ALIGNMENT = 64 };
 
@@ -46,6 +47,10 @@ opf_tensor *opf_tensor_new(opf_arena *arena, opf_dtype dtype, int rank, const in
 opf_tensor *opf_tensor_zeros(opf_arena *arena, opf_dtype dtype, int rank, const int64_t *dims, const char **why) {
     opf_tensor *tensor = opf_tensor_new(arena, dtype, rank, dims, NULL, why);
     if (!tensor || !tensor->bytes) return tensor;
+    if (!opf_memory_fits(tensor->bytes)) {
+        if (why) *why = "this machine has not enough memory for it";
+        return NULL;
+    }
     uintptr_t bytes = (uintptr_t)opf_arena_alloc(arena, tensor->bytes + DATA_ALIGNMENT);
     tensor->data = (void *)((bytes + DATA_ALIGNMENT - 1) / DATA_ALIGNMENT * DATA_ALIGNMENT);
     return tensor;

@@ -45,6 +45,11 @@ static const opf_machine *row_named(const char *name) {
     return NULL;
 }
 
+bool opf_machine_is_foreign(const opf_machine *machine) {
+    const opf_machine *row = row_named(machine->name);
+    return row && strcmp(row->flags, machine->flags) == 0 && !runs_here(row);
+}
+
 /* The fields that a file may set, and where they go. */
 typedef struct field {
     const char *name;
@@ -128,9 +133,19 @@ static opf_status read_file(opf_machine *out, const char *path, opf_arena *arena
     return status;
 }
 
+static opf_status no_machine(const char *name, opf_diags *diags) {
+    opf_diag *diag = opf_diag_add(diags, OPF_ERROR, "machine", OPF_NO_PLACE, "'%s' is neither a row of the machine table nor a file", name);
+    opf_text names = {0};
+    for (size_t i = 0; i < OPF_COUNT(rows); i++) opf_text_printf(&names, "%s%s", i ? ", " : "", rows[i].name);
+    opf_diag_hint(diags, diag, "the rows are %s", opf_text_string(&names));
+    opf_text_free(&names);
+    return OPF_ERROR_INPUT;
+}
+
 opf_status opf_machine_choose(opf_machine *out, const char *name_or_file, opf_arena *arena, opf_diags *diags) {
     if (name_or_file && *name_or_file && strcmp(name_or_file, "native") != 0) {
         const opf_machine *row = row_named(name_or_file);
+        if (!row && !opf_file_exists(name_or_file)) return no_machine(name_or_file, diags);
         if (!row) return read_file(out, name_or_file, arena, diags);
         *out = *row;
         return OPF_OK;

@@ -25,5 +25,7 @@ opf_status opf_machine_choose(opf_machine *out, const char *name_or_file, opf_ar
 size_t opf_machine_count(void);
 const opf_machine *opf_machine_at(size_t index);
 bool opf_machine_runs(const opf_machine *machine);
+/* A row of the table that this CPU cannot run. A machine from a file is its writer's business. */
+bool opf_machine_is_foreign(const opf_machine *machine);
 
 #endif

@@ -130,11 +130,19 @@ static opf_status build(opf_call *call) {
     return status;
 }
 
+/* An attribute of another kind than the operator reads must not pass as one that is absent. */
+static opf_status check_attributes(opf_call *call) {
+    const opf_attr *attr = opf_node_misread_attr(call->node);
+    if (!attr) return OPF_OK;
+    return opf_call_error(call, "attribute", "%s is %s; it must be %s", attr->name, opf_attr_kind_name(attr->kind), opf_attr_kind_name(attr->asked));
+}
+
 opf_status opf_call_run(opf_call *call) {
     if (!call->op) return report_unsupported(call);
     opf_status status = check_arity(call);
     if (status == OPF_OK) status = check_inputs(call);
     if (status == OPF_OK) status = build(call);
+    if (status == OPF_OK) status = check_attributes(call);
     if (status == OPF_OK && call->failed) status = OPF_ERROR_INPUT;
     if (status != OPF_OK) {
         if (!call->failed) opf_call_error(call, "internal", "building the stages of %s failed without a reason", call->op->name);

@@ -69,9 +69,10 @@ opf_status opf_op_stages(opf_call **out, opf_node *node);
 /* Types every value of the graph and its sub-graphs, symbolically; folds shape arithmetic into value->content.
  * Input dims become symbols (same declared name → same symbol; -1 and unnamed → one each) or the constants given by
  * `pins`. Equalities that do not follow are recorded as guards. All problems are reported. */
+enum { OPF_PIN_RANK = -1 };
 typedef struct opf_pin {
-    const char *input;  /* input name with axis >= 0, or NULL: `symbol` by its declared name */
-    int axis;
+    const char *input;  /* input name with an axis, or NULL: `symbol` by its declared name */
+    int axis;           /* OPF_PIN_RANK: `size` is the number of the input's axes */
     const char *symbol;
     int64_t size;       /* >= 0 */
     bool nominal_only;  /* a hint: sets the nominal size only */

@@ -74,7 +74,7 @@ static opf_status padded(opf_call *call, const padding *pads, const opf_expr *fi
     for (int k = 0; k < rank; k++) {
         opf_dim own = opf_call_dim(call, 0, k);
         extents[k] = opf_add(call->pool, opf_add(call->pool, own, pads->begin[k]), pads->end[k]);
-        opf_call_require_ge(call, extents[k], opf_call_int(call, 0), "negative pads must leave something of the axis");
+        opf_call_require_ge(call, extents[k], opf_call_int(call, 0), "the axis with its pads must have a size of at least 0");
         indices[k] = axis_index(call, pads, k, own, &inside);
     }
     if (call->failed) return OPF_ERROR_INPUT;

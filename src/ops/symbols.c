@@ -69,16 +69,46 @@ static bool pin_reaches(const opf_pin *pin, const opf_graph *graph, const opf_va
 
 static int pinned_rank(const opf_value *value, const opf_pin *pins, size_t n_pins) {
     int rank = -1;
-    for (size_t k = 0; k < n_pins; k++)
-        if (pins[k].input && strcmp(pins[k].input, value->name) == 0 && pins[k].axis >= rank && pins[k].axis < OPF_MAX_RANK) rank = pins[k].axis + 1;
+    for (size_t k = 0; k < n_pins; k++) {
+        if (!pins[k].input || strcmp(pins[k].input, value->name) != 0) continue;
+        int least = pins[k].axis == OPF_PIN_RANK ? (int)pins[k].size : pins[k].axis + 1;
+        if (least > rank && least <= OPF_MAX_RANK) rank = least;
+    }
     return rank;
+}
+
+static const opf_pin *rank_pin(const char *input, const opf_pin *pins, size_t n_pins) {
+    for (size_t k = 0; k < n_pins; k++)
+        if (pins[k].input && pins[k].axis == OPF_PIN_RANK && strcmp(pins[k].input, input) == 0) return &pins[k];
+    return NULL;
+}
+
+static bool check_rank_pin(opf_module *module, const opf_pin *pin) {
+    opf_place place = {.file = module->path, .index = -1};
+    for (size_t i = 0; i < module->graph->inputs.count; i++) {
+        const opf_value *value = module->graph->inputs.data[i];
+        if (strcmp(value->name, pin->input) != 0) continue;
+        if (value->rank == pin->size) return true;
+        opf_text type = {0};
+        opf_value_print_type(value, &type);
+        opf_diag_add(module->diags, OPF_ERROR, "usage", place, "the shape given for input '%s' has rank %lld; the input is %s", pin->input, (long long)pin->size, opf_text_string(&type));
+        opf_text_free(&type);
+        return false;
+    }
+    opf_diag_add(module->diags, OPF_ERROR, "usage", place, "the model has no input '%s'", pin->input);
+    return false;
 }
 
 static opf_status check_pins(opf_module *module, const opf_pin *pins, size_t n_pins) {
     opf_status status = OPF_OK;
     opf_place place = {.file = module->path, .index = -1};
     for (size_t k = 0; k < n_pins; k++) {
-        bool found = false;
+        const opf_pin *rank = pins[k].input ? rank_pin(pins[k].input, pins, n_pins) : NULL;
+        bool found = rank && rank != &pins[k]; /* one word is enough */
+        if (rank == &pins[k]) {
+            if (!check_rank_pin(module, rank)) status = OPF_ERROR_USAGE;
+            continue;
+        }
         for (size_t i = 0; i < module->graph->inputs.count; i++) {
             const opf_value *value = module->graph->inputs.data[i];
             for (int axis = 0; axis < value->rank; axis++) found = found || pin_names(&pins[k], value, axis);

@@ -17,7 +17,7 @@ static bool read_sizes(opf_call *call, const char *name, int count, int64_t low,
     }
     for (int k = 0; k < count; k++) {
         if (given[k] < low || given[k] > WINDOW_LIMIT) {
-            opf_call_error(call, "attribute", "%s holds %lld; it must be at least %lld", name, (long long)given[k], (long long)low);
+            opf_call_error(call, "attribute", "%s holds %lld; it must be from %lld to %d", name, (long long)given[k], (long long)low, WINDOW_LIMIT);
             return false;
         }
         out[k] = given[k];

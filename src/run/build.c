@@ -69,6 +69,10 @@ static opf_status make_entry(const char *entry, const char *cache, const opf_com
     if (status != OPF_OK) return status;
     status = write_sources(c.folder, sources, c.toolchain, arena, c.diags);
     if (status == OPF_OK) status = opf_toolchain_compile(&c);
+    if (status == OPF_OK && !entry_fits(c.folder, sources, c.toolchain, arena)) {
+        opf_diag_add(c.diags, OPF_ERROR, "compiler", OPF_NO_PLACE, "the C compiler '%s' reports success but has written no program", c.toolchain->words.data[0]);
+        status = OPF_ERROR_SYSTEM;
+    }
     if (status == OPF_OK) {
         unlink(opf_arena_printf(arena, "%s/lock", c.folder)); /* held on, all the same */
         if (opf_file_exists(entry) && !entry_fits(entry, sources, c.toolchain, arena)) opf_folder_remove(entry); /* damaged */

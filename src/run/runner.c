@@ -16,6 +16,12 @@ static bool entry_fits(const opf_entry_table *entry, const opf_program *program)
 }
 
 static opf_status load(opf_runner *runner, const char *object, const char *entry) {
+    const opf_machine *machine = runner->program->machine;
+    if (opf_machine_is_foreign(machine)) {
+        opf_diag *diag = opf_diag_add(diags_of(runner), OPF_ERROR, "machine", OPF_NO_PLACE, "this CPU does not run code for '%s'", machine->name);
+        opf_diag_hint(diags_of(runner), diag, "`opfuse doctor` lists the rows that run here; libraries are made on a machine of their own kind too");
+        return OPF_ERROR_INPUT;
+    }
     runner->handle = dlopen(object, RTLD_NOW | RTLD_LOCAL);
     if (!runner->handle) {
         opf_diag *diag = opf_diag_add(diags_of(runner), OPF_ERROR, "cache", (opf_place){object, NULL, NULL, -1}, "the compiled program cannot be loaded: %s", dlerror());

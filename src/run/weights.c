@@ -3,13 +3,14 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "base/memory.h"
 #include "run/runner.h"
 
 enum { HUGE_PAGE = 2 << 20 };
 
 void *opf_runner_memory(size_t bytes) {
     size_t alignment = bytes >= HUGE_PAGE ? HUGE_PAGE : OPF_WORKSPACE_ALIGN;
-    if (bytes > SIZE_MAX - alignment) return NULL;
+    if (bytes > SIZE_MAX - alignment || !opf_memory_fits(bytes)) return NULL;
     void *memory = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment + (bytes ? 0 : alignment));
     if (memory && bytes >= HUGE_PAGE) madvise(memory, bytes, MADV_HUGEPAGE); /* a wish: fewer page faults and TLB misses */
     return memory;

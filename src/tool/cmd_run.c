@@ -52,21 +52,38 @@ static void print_array(const opf_array *array, const char *file) {
 
 /* ---- files ---- */
 
-/* DIR/NAME.npy or DIR/output_K.pb. */
-static char *file_of(const tool *t, const opf_array *array, size_t index) {
-    size_t room = strlen(t->output) + strlen(array->name) + 40;
+/* DIR/NAME.npy or DIR/output_K.pb. `taken`: another output has that name already; then NAME_K.npy. */
+static char *file_of(const tool *t, const opf_array *array, size_t index, bool taken) {
+    size_t folder = strlen(t->output), room = folder + strlen(array->name) + 40;
     char *path = malloc(room);
     if (!path) return NULL;
-    int length = snprintf(path, room, "%s/", t->output);
+    int length = snprintf(path, room, "%s%s", t->output, t->output[folder - 1] == '/' ? "" : "/");
     char *name = path + length;
+    room -= (size_t)length;
     if (t->format && strcmp(t->format, "pb") == 0) {
-        snprintf(name, room - (size_t)length, "output_%zu.pb", index);
+        snprintf(name, room, "output_%zu.pb", index);
         return path;
     }
-    snprintf(name, room - (size_t)length, "%s.npy", array->name[0] ? array->name : "_");
+    const char *own = array->name[0] ? array->name : "_";
+    if (taken) snprintf(name, room, "%s_%zu.npy", own, index);
+    else snprintf(name, room, "%s.npy", own);
     for (char *c = name; *c; c++)
         if (!isalnum((unsigned char)*c) && !strchr("._-", *c)) *c = '_';
     return path;
+}
+
+static bool is_among(const char *path, char *const *files, size_t n) {
+    for (size_t i = 0; path && i < n; i++)
+        if (strcmp(files[i], path) == 0) return true;
+    return false;
+}
+
+/* Outputs whose names differ in nothing but what a file name cannot hold get files of their own. */
+static char *free_file_of(const tool *t, const opf_array *array, size_t index, char *const *files) {
+    char *path = file_of(t, array, index, false);
+    if (!is_among(path, files, index)) return path;
+    free(path);
+    return file_of(t, array, index, true);
 }
 
 /* With parents, like mkdir -p. */
@@ -89,7 +106,7 @@ static bool make_folder(const tool *t, const char *path) {
 static opf_status write_outputs(tool *t, const opf_array *outputs, size_t n, char **files) {
     opf_status status = make_folder(t, t->output) ? OPF_OK : OPF_ERROR_SYSTEM;
     for (size_t i = 0; i < n && status == OPF_OK; i++) {
-        files[i] = file_of(t, &outputs[i], i);
+        files[i] = free_file_of(t, &outputs[i], i, files);
         status = files[i] ? opf_array_write(t->context, &outputs[i], files[i]) : OPF_ERROR_SYSTEM;
     }
     return status;

@@ -27,14 +27,22 @@ const verb *verb_find(const char *name) {
     return NULL;
 }
 
+static int no_verb(const tool *t, const char *name) {
+    complain(t, "usage", "there is no verb '%s'; opfuse --help lists them", name);
+    return EXIT_USAGE;
+}
+
 static int start(tool *t, int count, char **arguments) {
     if (count < 2) {
         fputs("usage: opfuse VERB …; opfuse --help tells more\n", stderr);
         return EXIT_USAGE;
     }
     const char *first = arguments[1];
+    options_read_diag(t, count - 2, arguments + 2);
     if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0 || strcmp(first, "help") == 0) {
-        options_help(count > 2 ? verb_find(arguments[2]) : NULL);
+        const verb *about = count > 2 ? verb_find(arguments[2]) : NULL;
+        if (count > 2 && !about) return no_verb(t, arguments[2]);
+        options_help(about);
         return EXIT_TRUE;
     }
     if (strcmp(first, "--version") == 0) {
@@ -42,10 +50,7 @@ static int start(tool *t, int count, char **arguments) {
         return EXIT_TRUE;
     }
     t->verb = verb_find(first);
-    if (!t->verb) {
-        complain(t, "usage", "there is no verb '%s'; opfuse --help lists them", first);
-        return EXIT_USAGE;
-    }
+    if (!t->verb) return no_verb(t, first);
     int status = options_read(t, count - 2, arguments + 2);
     if (status) return status;
     if (t->version) {

@@ -12,7 +12,7 @@ struct option {
     const char *argument;      /* NULL: takes none */
     unsigned groups;
     const char *help;
-    /* false: the argument does not fit. NULL: the context's option of this name. */
+    /* false: the argument does not fit. NULL: an option of the context (context_name). */
     bool (*set)(tool *t, const char *argument);
 };
 
@@ -83,7 +83,6 @@ static bool set_max_ram(tool *t, const char *argument) {
     return true;
 }
 static bool set_embed_weights(tool *t, const char *argument) { (void)argument; return t->embed_weights = true; }
-static bool set_target(tool *t, const char *argument) { return opf_context_set(t->context, "machine", argument) == OPF_OK; }
 static bool set_time_passes(tool *t, const char *argument) { (void)argument; return opf_context_set(t->context, "time-passes", "1") == OPF_OK; }
 static bool set_verbose(tool *t, const char *argument) { (void)argument; return (t->verbose = opf_context_set(t->context, "verbose", "1") == OPF_OK); }
 static bool set_json(tool *t, const char *argument) { (void)argument; return t->json = true; }
@@ -118,7 +117,7 @@ static const option options[] = {
     {"--junit", "FILE", FOR_VERIFY, "writes the results of --suite as JUnit's XML", set_junit},
     {"--exceptions", "FILE", FOR_VERIFY, "cases of --suite that are known to fail: NAME REASON, a line each", set_exceptions},
     {"--max-depth", "N", FOR_EXPLAIN, "most nodes of a group", NULL},
-    {"--target", "NAME", FOR_BUILD, "row of the machine table to build for, or a file", set_target},
+    {"--target", "NAME", FOR_BUILD, "row of the machine table to build for, or a file", NULL},
     {"--embed-weights", NULL, FOR_BUILD, "plain C: the weights go into the object", set_embed_weights},
     {"--max-ram", "N[K|M|G]", FOR_BUILD, "fails where workspace, inputs and outputs take more bytes", set_max_ram},
     {"--warmup", "W", FOR_BENCH, "runs before those that count (3)", set_warmup},
@@ -153,14 +152,16 @@ static const option *find(const char *argument, const char **value) {
     return NULL;
 }
 
+static const char *context_name(const option *o) { return strcmp(o->name, "--target") == 0 ? "machine" : o->name + 2; }
+
 static int apply(tool *t, const option *o, const char *value) {
     if (!o->set) {
-        opf_status status = opf_context_set(t->context, o->name + 2, value);
+        opf_status status = opf_context_set(t->context, context_name(o), value);
         tell(t);
         return exit_status(status);
     }
     if (o->set(t, value)) return 0;
-    if (o->argument) complain(t, "usage", "option %s: '%s' is no %s", o->name, value, o->argument);
+    if (o->argument) complain(t, "usage", "option %s %s: '%s' does not fit; it takes: %s", o->name, o->argument, value, o->help);
     return EXIT_USAGE;
 }
 
@@ -180,6 +181,11 @@ static int read_option(tool *t, int *at, int count, char **arguments) {
         value = arguments[++*at];
     }
     return apply(t, o, value);
+}
+
+void options_read_diag(tool *t, int count, char **arguments) {
+    for (int i = 0; i < count; i++)
+        if (strcmp(arguments[i], "--diag=json") == 0 || (strcmp(arguments[i], "--diag") == 0 && i + 1 < count && strcmp(arguments[i + 1], "json") == 0)) t->diag_json = true;
 }
 
 int options_read(tool *t, int count, char **arguments) {

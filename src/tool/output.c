@@ -68,7 +68,7 @@ void tell(tool *t) {
         opf_message m = opf_context_message(t->context, t->told);
         if (t->quiet && m.severity != OPF_ERROR) continue;
         if (t->diag_json) tell_json(&m);
-        else fprintf(stderr, "%s%s", m.text, m.text[0] && m.text[strlen(m.text) - 1] == '\n' ? "" : "\n");
+        else fprintf(stderr, "%s%s%s", m.file ? "" : "opfuse: ", m.text, m.text[0] && m.text[strlen(m.text) - 1] == '\n' ? "" : "\n");
     }
 }
 

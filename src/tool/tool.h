@@ -48,6 +48,8 @@ const verb *verb_find(const char *name);
 
 enum { FOR_ALL = 1, FOR_INPUTS = 2, FOR_COMPILING = 4, FOR_RUN = 8, FOR_VERIFY = 16, FOR_JSON = 32, FOR_EXPLAIN = 64, FOR_BUILD = 128, FOR_BENCH = 256, FOR_GRAPH = 512, FOR_OPS = 1024 };
 
+/* Looks for --diag=json alone: how messages are to look holds for those about the verb and the options before it, too. */
+void options_read_diag(tool *t, int count, char **arguments);
 /* Reads the arguments behind the verb. Prints what is wrong; exit status, 0 for none. */
 int options_read(tool *t, int count, char **arguments);
 void options_help(const verb *v); /* NULL: of all verbs */

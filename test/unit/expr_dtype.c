@@ -116,8 +116,11 @@ static void integers_truncate_and_wrap(void **state) {
     assert_int_equal(converted(OPF_UINT8, 256), 0);
     assert_int_equal(converted(OPF_INT32, 4294967297.0), 1);
     assert_int_equal(converted(OPF_INT64, NAN), 0);
-    assert_int_equal(converted(OPF_INT64, INFINITY), 0);
-    assert_true(converted(OPF_INT64, 0x1p63) == INT64_MIN);
+    assert_true(converted(OPF_INT64, INFINITY) == INT64_MAX && converted(OPF_INT64, -INFINITY) == INT64_MIN);
+    assert_true(converted(OPF_INT64, 0x1p63) == INT64_MAX && converted(OPF_INT64, -1e30) == INT64_MIN);
+    assert_int_equal(converted(OPF_INT32, 1e30), -1); /* the low bits of INT64_MAX */
+    assert_int_equal(converted(OPF_INT32, -1e30), 0);
+    assert_true((uint64_t)converted(OPF_UINT64, 0x1p64) == UINT64_MAX);
     assert_true((uint64_t)converted(OPF_UINT64, 0x1p63 + 2048) == (UINT64_C(1) << 63) + 2048);
     assert_int_equal(converted(OPF_BOOL, 0.1), 1);
     assert_int_equal(converted(OPF_BOOL, -0.0), 0);

@@ -48,6 +48,16 @@ static void this_cpu(void **state) {
     }
 }
 
+static void rows_of_other_machines_are_foreign(void **state) {
+    (void)state;
+    for (size_t i = 0; i < opf_machine_count(); i++) {
+        opf_machine machine = *opf_machine_at(i);
+        assert_int_equal(opf_machine_is_foreign(&machine), !opf_machine_runs(&machine));
+        machine.flags = "-mtune=native"; /* from a file, with flags of its own */
+        assert_false(opf_machine_is_foreign(&machine));
+    }
+}
+
 /* Chooses from a file that holds `text`. */
 static opf_status from_text(fixture *f, const char *text) {
     char path[] = "/tmp/opf-machine-XXXXXX";
@@ -84,14 +94,14 @@ static void bad_files_get_a_sentence(void **state) {
         drop(&f);
     }
     fixture f = make();
-    assert_int_equal(opf_machine_choose(&f.machine, "/no/such/file", f.arena, f.diags), OPF_ERROR_SYSTEM);
+    assert_int_equal(opf_machine_choose(&f.machine, "/no/such/file", f.arena, f.diags), OPF_ERROR_INPUT);
     assert_int_equal(opf_diags_errors(f.diags), 1);
     drop(&f);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_sound), cmocka_unit_test(this_cpu), cmocka_unit_test(a_file_fills_a_row), cmocka_unit_test(bad_files_get_a_sentence),
+        cmocka_unit_test(rows_are_sound), cmocka_unit_test(this_cpu), cmocka_unit_test(rows_of_other_machines_are_foreign), cmocka_unit_test(a_file_fills_a_row), cmocka_unit_test(bad_files_get_a_sentence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,3 +40,12 @@ save("unknown", [N("Relu", ["x"], ["a"]), N("Frobnicate", ["a"], ["b"], name="fi
      [port("x", [2])], [port("y", [2])])
 save("by_value", [N("Neg", ["axes"], ["negative"]), N("ReduceSum", ["x", "negative"], ["r"], keepdims=1), N("Tile", ["r", "repeats"], ["y"])],
      [port("x", ["n", 4]), port("axes", [1], T.INT64), port("repeats", ["k"], T.INT64)], [port("y", ["p", "q"])])
+save("attribute", [N("Softmax", ["x"], ["y"], axis=1.5)], [port("x", [2, 3])], [port("y", [2, 3])])
+save("same_file", [N("Relu", ["x"], ["a/b"]), N("Neg", ["x"], ["a_b"])], [port("x", [2])], [port("a/b", [2]), port("a_b", [2])])
+# out of every range, on both sides of each limit
+edges = [0, -0.0, 0.5, -1.9, 127, 128, -129, 256, 32768, 65536, -32769, 2**31 - 1, 2**31, -2**31, -2**31 - 1, 2**32, 5e9, -5e9, 2.0**63, 2.0**64, -2.0**63, -2.0**64, 1e30, -1e30,
+         np.inf, -np.inf, np.nan]
+kinds = [T.INT8, T.UINT8, T.INT16, T.UINT16, T.INT32, T.UINT32, T.INT64, T.UINT64, T.BOOL]
+sources = [T.FLOAT, T.DOUBLE, T.FLOAT16, T.BFLOAT16]
+save("casts", [N("Add", ["edges", "x"], ["e"])] + [N("Cast", ["e"], [f"s{s}"], to=s) for s in sources] + [N("Cast", [f"s{s}"], [f"c{s}_{k}"], to=k) for s in sources for k in kinds],
+     [port("x", [], T.DOUBLE)], [port(f"c{s}_{k}", [len(edges)], k) for s in sources for k in kinds], [constant("edges", np.array(edges))])

@@ -1,0 +1,2 @@
+# status 1
+opfuse build $root/examples/tour/tour.onnx -o tour.so --target crystal

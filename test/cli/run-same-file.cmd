@@ -1,0 +1,2 @@
+# status 0
+opfuse run $root/test/cli/models/same_file.onnx -o out/ -q
