@@ -4,7 +4,7 @@ for size in 0 1 8; do opfuse verify $root/test/cli/models/found.onnx --shape x=$
 opfuse check $root/test/cli/models/found.onnx | grep ^size
 opfuse run $root/test/cli/models/found_twice.onnx --input x=ones --input y=zeros --shape x=4 --shape y=4 -q
 opfuse run $root/test/cli/models/found_twice.onnx --input x=ones --input y=ones --shape x=4 --shape y=4 -q || echo "status $?"
-opfuse build $root/test/cli/models/found.onnx -o net.so -q
+opfuse build $root/test/cli/models/found.onnx -o net.so -q >build.txt
 cat >use.c <<END
 #include "net.h"
 #include <stdio.h>
