@@ -18,6 +18,8 @@ typedef struct opf_emit_scope {
     void *data;
     /* NULL, or tells whether an index expression is known not to be negative: then `/` and `%` stand for floordiv, floormod. */
     bool (*nonnegative)(void *data, const opf_expr *e);
+    /* NULL, or prints the code that a load of a narrow floating type reads; false where it is held as a number. */
+    bool (*code)(void *data, const opf_expr *load, opf_text *out);
 } opf_emit_scope;
 void opf_emit_expr(const opf_expr *e, const opf_emit_scope *scope, opf_text *out);
 /* A dim as C text over the local names of the symbols (opf_emit_symbol); divisions call the prelude. */

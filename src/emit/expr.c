@@ -22,6 +22,7 @@ typedef struct printer {
 } printer;
 
 static void print(printer *p, const opf_expr *e, int level);
+static void print_code(printer *p, const opf_expr *e);
 
 /* ---- types ---- */
 
@@ -34,6 +35,11 @@ static const type_row types[OPF_DTYPE_COUNT] = {
     [OPF_UINT32] = {"uint32_t", "uint32_t", "u32"},  [OPF_UINT64] = {"uint64_t", "uint64_t", "u64"},
     [OPF_BOOL] = {"unsigned char", "unsigned char", "u8"},
     [OPF_FLOAT16] = {"uint16_t", "float", "f16"},    [OPF_BFLOAT16] = {"uint16_t", "float", "bf16"},
+    [OPF_FLOAT8E4M3FN] = {"uint8_t", "float", "f8e4m3fn"}, [OPF_FLOAT8E4M3FNUZ] = {"uint8_t", "float", "f8e4m3fnuz"},
+    [OPF_FLOAT8E5M2] = {"uint8_t", "float", "f8e5m2"},     [OPF_FLOAT8E5M2FNUZ] = {"uint8_t", "float", "f8e5m2fnuz"},
+    [OPF_FLOAT8E8M0] = {"uint8_t", "float", "f8e8m0"},     [OPF_FLOAT4E2M1] = {"uint8_t", "float", "f4e2m1"},
+    [OPF_INT4] = {"uint8_t", "int8_t", "i4"},              [OPF_UINT4] = {"uint8_t", "uint8_t", "u4"},
+    [OPF_INT2] = {"uint8_t", "int8_t", "i2"},              [OPF_UINT2] = {"uint8_t", "uint8_t", "u2"},
 };
 
 const char *opf_emit_ctype(opf_dtype dtype) { return types[dtype].storage ? types[dtype].storage : "unsigned char"; }
@@ -41,9 +47,8 @@ const char *opf_emit_value_ctype(opf_dtype dtype) { return types[dtype].value ? 
 const char *opf_emit_suffix(opf_dtype dtype) { return types[dtype].suffix ? types[dtype].suffix : "u8"; }
 bool opf_emit_can_type(opf_dtype dtype) { return types[dtype].storage != NULL; }
 
-static bool is_half(opf_dtype dtype) { return dtype == OPF_FLOAT16 || dtype == OPF_BFLOAT16; }
-/* The type in which C holds the value: half types are computed as float. */
-static opf_dtype computed(opf_dtype dtype) { return is_half(dtype) ? OPF_FLOAT32 : dtype; }
+bool opf_emit_is_narrow(opf_dtype dtype) { return opf_dtype_is_float(dtype) && opf_dtype_held(dtype) != dtype; }
+static bool is_packed_integer(opf_dtype dtype) { return opf_dtype_is_packed(dtype) && opf_dtype_is_integer(dtype); }
 
 /* ---- constants ---- */
 
@@ -145,7 +150,7 @@ static bool nonnegative(const printer *p, const opf_expr *e) {
 /* Of a constant and a value, the constant goes first: then a NaN needs no test (prelude, opf_max_f32). */
 static void print_call(printer *p, const opf_expr *e, opf_dtype of) {
     bool swapped = (e->op == OPF_OP_MIN || e->op == OPF_OP_MAX) && e->args[1]->kind == OPF_EXPR_FLOAT;
-    opf_text_printf(p->out, "opf_%s_%s(", ops[e->op].name, opf_emit_suffix(computed(of)));
+    opf_text_printf(p->out, "opf_%s_%s(", ops[e->op].name, opf_emit_suffix(opf_dtype_held(of)));
     for (int i = 0; i < e->n_args; i++) {
         if (i) opf_text_add(p->out, ", ");
         print(p, e->args[swapped ? 1 - i : i], LEVEL_ANY);
@@ -175,25 +180,21 @@ static void print_index_binary(printer *p, const opf_expr *e, int level) {
     else print_call(p, e, OPF_INT64);
 }
 
-static void print_rounded(printer *p, const opf_expr *e) {
-    const char *half = opf_emit_suffix((opf_dtype)e->dtype);
-    opf_text_printf(p->out, "opf_%s_to_f32(opf_f32_to_%s(", half, half);
-    if (ops[e->op].infix) {
-        if (e->n_args == 1) {
-            opf_text_add(p->out, ops[e->op].infix);
-            print(p, e->args[0], LEVEL_UNARY);
-        } else {
-            print_infix(p, e, ops[e->op].infix, ops[e->op].level, LEVEL_ANY);
-        }
-    } else {
+/* An operation of a narrow floating type: in float, not rounded yet. */
+static void print_unrounded(printer *p, const opf_expr *e) {
+    if (!ops[e->op].infix) {
         print_call(p, e, OPF_FLOAT32);
+    } else if (e->n_args == 1) {
+        opf_text_add(p->out, ops[e->op].infix);
+        print(p, e->args[0], LEVEL_UNARY);
+    } else {
+        print_infix(p, e, ops[e->op].infix, ops[e->op].level, LEVEL_ANY);
     }
-    opf_text_add(p->out, "))");
 }
 
 /* Bit operations on narrow types happen in int: brought back to their type. */
 static void print_bits(printer *p, const opf_expr *e) {
-    opf_text_printf(p->out, "(%s)", opf_emit_ctype((opf_dtype)e->dtype));
+    opf_text_printf(p->out, "(%s)", opf_emit_value_ctype((opf_dtype)e->dtype));
     if (e->n_args == 1) {
         opf_text_add(p->out, "~");
         print(p, e->args[0], LEVEL_UNARY);
@@ -231,12 +232,27 @@ static void print_multiply_add(printer *p, const opf_expr *e) {
     opf_text_add(p->out, ")");
 }
 
+static void print_rounded(printer *p, const opf_expr *e);
+
+/* What is computed in whole bytes is brought back to the bits that the type has. */
+static void print_wrapped(printer *p, const opf_expr *e) {
+    opf_dtype dtype = (opf_dtype)e->dtype;
+    opf_text_printf(p->out, "opf_wrap_%s(", opf_emit_suffix(dtype));
+    if (e->op == OPF_OP_BITNOT || (e->op >= OPF_OP_BITAND && e->op <= OPF_OP_BITXOR)) print_bits(p, e);
+    else print_call(p, e, dtype);
+    opf_text_add(p->out, ")");
+}
+
 static void print_operation(printer *p, const opf_expr *e, int level) {
     opf_dtype of = (opf_dtype)e->args[0]->dtype;
     const op_row *row = &ops[e->op];
     bool real = opf_dtype_is_float(of), brackets = level > LEVEL_UNARY;
-    if (is_half((opf_dtype)e->dtype)) {
+    if (opf_emit_is_narrow((opf_dtype)e->dtype)) {
         print_rounded(p, e);
+    } else if (e->op == OPF_OP_CODE) {
+        print_code(p, e->args[0]);
+    } else if (is_packed_integer((opf_dtype)e->dtype)) {
+        print_wrapped(p, e);
     } else if (is_multiply_add(e)) {
         print_multiply_add(p, e);
     } else if ((e->op == OPF_OP_AND || e->op == OPF_OP_OR) && !opf_expr_has_load(e)) {
@@ -261,26 +277,77 @@ static void print_operation(printer *p, const opf_expr *e, int level) {
     }
 }
 
-/* ---- casts ---- */
+/* ---- narrow types ---- */
 
-static void print_to_half(printer *p, opf_dtype to, const opf_expr *value) {
-    opf_dtype from = computed((opf_dtype)value->dtype);
-    bool wide = from == OPF_FLOAT64 || (opf_dtype_is_integer(from) && opf_dtype_bits(from) > 16);
-    const char *half = opf_emit_suffix(to);
-    opf_text_printf(p->out, "opf_%s_to_f32(opf_%s_to_%s(", half, wide ? "f64" : "f32", half);
-    if (!opf_dtype_is_float(from)) opf_text_add(p->out, wide ? "(double)" : "(float)");
-    print(p, value, opf_dtype_is_float(from) ? LEVEL_ANY : LEVEL_UNARY);
-    opf_text_add(p->out, "))");
+/* The code of a number cast to a narrow floating type: rounded once, from the type that the number is held in. */
+static void print_cast_code(printer *p, opf_dtype to, const opf_expr *value) {
+    opf_dtype from = opf_dtype_held((opf_dtype)value->dtype);
+    bool real = opf_dtype_is_float(from), wide = from == OPF_FLOAT64 || (!real && opf_dtype_bits(from) > 16);
+    const char *held = wide ? "f64" : "f32";
+    opf_text_printf(p->out, "opf_%s_to_%s(", held, opf_emit_suffix(to));
+    bool saturates = real && to == OPF_FLOAT8E5M2; /* the one such type that has infinity, which Cast never gives */
+    if (saturates) opf_text_printf(p->out, "opf_finite_%s(", held);
+    if (!real) opf_text_add(p->out, wide ? "(double)" : "(float)");
+    print(p, value, real ? LEVEL_ANY : LEVEL_UNARY);
+    opf_text_add(p->out, saturates ? "))" : ")");
 }
 
+static void print_select_code(printer *p, const opf_expr *e) {
+    opf_text_add(p->out, "(");
+    print(p, e->args[0], LEVEL_COMPARE);
+    opf_text_add(p->out, " ? ");
+    print_code(p, e->args[1]);
+    opf_text_add(p->out, " : ");
+    print_code(p, e->args[2]);
+    opf_text_add(p->out, ")");
+}
+
+/* The bits that store a value. What is a code already is taken as it is. */
+static void print_code(printer *p, const opf_expr *e) {
+    opf_dtype dtype = (opf_dtype)e->dtype;
+    const char *type = opf_emit_suffix(dtype);
+    if (!opf_emit_is_narrow(dtype)) {
+        opf_text_printf(p->out, "opf_code_%s(", type);
+        print(p, e, LEVEL_ANY);
+        opf_text_add(p->out, ")");
+    } else if (e->kind == OPF_EXPR_FLOAT) {
+        uint16_t code = 0;
+        opf_dtype_store(dtype, &code, 0, e->real);
+        opf_text_printf(p->out, "0x%0*x", opf_dtype_bits(dtype) / 4, code);
+    } else if (e->kind == OPF_EXPR_CAST) {
+        print_cast_code(p, dtype, e->args[0]);
+    } else if (e->kind == OPF_EXPR_SELECT) {
+        print_select_code(p, e);
+    } else if (e->kind != OPF_EXPR_LOAD || !p->scope->code || !p->scope->code(p->scope->data, e, p->out)) {
+        opf_text_printf(p->out, "opf_f32_to_%s(", type);
+        if (e->kind == OPF_EXPR_LOAD) print(p, e, LEVEL_ANY);
+        else print_unrounded(p, e);
+        opf_text_add(p->out, ")");
+    }
+}
+
+static void print_rounded(printer *p, const opf_expr *e) {
+    opf_text_printf(p->out, "opf_%s_to_f32(", opf_emit_suffix((opf_dtype)e->dtype));
+    print_code(p, e);
+    opf_text_add(p->out, ")");
+}
+
+/* ---- casts ---- */
+
 static void print_cast(printer *p, const opf_expr *e, int level) {
-    opf_dtype to = (opf_dtype)e->dtype, from = computed((opf_dtype)e->args[0]->dtype);
-    if (is_half(to)) {
-        print_to_half(p, to, e->args[0]);
+    opf_dtype to = (opf_dtype)e->dtype, from = opf_dtype_held((opf_dtype)e->args[0]->dtype);
+    if (opf_emit_is_narrow(to)) {
+        print_rounded(p, e);
         return;
     }
-    if (to == from) { /* a half type held as float already */
+    if (to == from) { /* held in this type already */
         print(p, e->args[0], level);
+        return;
+    }
+    if (is_packed_integer(to) && !opf_dtype_is_float(from)) {
+        opf_text_printf(p->out, "opf_wrap_%s((%s)", opf_emit_suffix(to), opf_emit_value_ctype(to));
+        print(p, e->args[0], LEVEL_UNARY);
+        opf_text_add(p->out, ")");
         return;
     }
     if (opf_dtype_is_float(from) && opf_dtype_is_integer(to)) {
@@ -339,6 +406,14 @@ void opf_emit_operand(const opf_expr *e, const opf_emit_scope *scope, opf_text *
 
 void opf_emit_index(const opf_expr *e, const opf_emit_scope *scope, opf_text *out) {
     print(&(printer){scope, out, true}, e, LEVEL_ANY);
+}
+
+void opf_emit_code(const opf_expr *e, const opf_emit_scope *scope, opf_text *out) { print_code(&(printer){scope, out, false}, e); }
+
+void opf_emit_element(opf_dtype stored, const char *place, const char *offset, opf_text *out) {
+    if (opf_dtype_is_packed(stored)) opf_text_printf(out, "opf_load_%s(%s, %s)", opf_emit_suffix(stored), place, offset);
+    else if (opf_emit_is_narrow(stored)) opf_text_printf(out, "opf_%s_to_f32(%s[%s])", opf_emit_suffix(stored), place, offset);
+    else opf_text_printf(out, "%s[%s]", place, offset);
 }
 
 void opf_emit_dim(opf_dim dim, opf_text *out) { print(&(printer){NULL, out, true}, dim, LEVEL_ANY); }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "emit/main.h"
+#include "emit/spelling.h"
 
 enum { STEPS_OF_PART = 50, MOST_STEPS_OF_ONE = 150 };
 
@@ -104,15 +105,21 @@ static void emit_copy(const opf_program *program, const opf_step *step, opf_text
     opf_text_add(out, ");\n");
 }
 
-/* The element as bytes of its type: content is integers, bools and floats; half types are stored as their bits. */
+/* The element as bytes of its type: content is integers, bools and floats; narrow floating types are stored as their code. */
 static void emit_element(opf_dtype dtype, const opf_expr *e, opf_text *out) {
-    if (e->kind == OPF_EXPR_FLOAT && opf_dtype_bits(dtype) == 16) {
-        uint16_t bits;
-        opf_dtype_store(dtype, &bits, 0, e->real);
-        opf_text_printf(out, "0x%04x", bits);
-        return;
+    const opf_emit_scope scope = {0};
+    if (e->kind == OPF_EXPR_FLOAT && opf_emit_is_narrow(dtype)) opf_emit_code(e, &scope, out);
+    else opf_emit_expr(e, &scope, out);
+}
+
+/* Elements that share the byte with the one at `first`, low bits first. */
+static void emit_shared(const opf_value *value, int64_t first, opf_text *out) {
+    int bits = opf_dtype_bits(value->dtype), each = 8 / bits;
+    for (int k = 0; k < each && first + k < value->content_count; k++) {
+        opf_text_add(out, k ? " | (" : "(");
+        emit_element(value->dtype, value->content[first + k], out);
+        opf_text_printf(out, " & %d) << %d", (1 << bits) - 1, k * bits);
     }
-    opf_emit_expr(e, &(opf_emit_scope){0}, out);
 }
 
 static void emit_fill(const opf_program *program, const opf_step *step, opf_text *out) {
@@ -122,9 +129,11 @@ static void emit_fill(const opf_program *program, const opf_step *step, opf_text
     opf_emit_buffer(program, step->buffers[0], out);
     opf_text_add(out, ");\n");
     if (!value->content_count) opf_text_add(out, "        (void)to;\n");
-    for (int64_t i = 0; i < value->content_count; i++) {
-        opf_text_printf(out, "        to[%lld] = (%s)(", (long long)i, type);
-        emit_element(value->dtype, value->content[i], out);
+    int64_t each = opf_dtype_is_packed(value->dtype) ? 8 / opf_dtype_bits(value->dtype) : 1;
+    for (int64_t i = 0; i < value->content_count; i += each) {
+        opf_text_printf(out, "        to[%lld] = (%s)(", (long long)(i / each), type);
+        if (each > 1) emit_shared(value, i, out);
+        else emit_element(value->dtype, value->content[i], out);
         opf_text_add(out, ");\n");
     }
 }

@@ -4,13 +4,19 @@
 
 #include "emit/emit.h"
 
-const char *opf_emit_value_ctype(opf_dtype dtype); /* of a local that holds a value: half types are computed as float */
+const char *opf_emit_value_ctype(opf_dtype dtype); /* of a local that holds a value (opf_dtype_held) */
 const char *opf_emit_suffix(opf_dtype dtype);      /* of the prelude's helpers: "f32", "i64", … */
+bool opf_emit_is_narrow(opf_dtype dtype);          /* floating, held as float32, stored as a code */
 bool opf_emit_can_type(opf_dtype dtype);           /* false: kernels cannot hold this element type */
 bool opf_emit_is_word(const char *name);           /* a keyword of C, or a name that every kernel has */
 
 /* Like opf_emit_expr, in parentheses where it is no primary expression. */
 void opf_emit_operand(const opf_expr *e, const opf_emit_scope *scope, opf_text *out);
+
+/* The code of a value of a narrow floating type, or the bits of one of a packed type: what is stored. */
+void opf_emit_code(const opf_expr *e, const opf_emit_scope *scope, opf_text *out);
+/* The value of element `offset` of an argument: converted where it is stored otherwise than held. */
+void opf_emit_element(opf_dtype stored, const char *place, const char *offset, opf_text *out);
 
 /* Like opf_emit_expr for the index of an element: written with C's own operators. */
 void opf_emit_index(const opf_expr *e, const opf_emit_scope *scope, opf_text *out);

@@ -17,10 +17,10 @@ static void line(opf_statements *s, const char *format, ...) {
     opf_text_add(s->out, "\n");
 }
 
-static bool is_half(opf_dtype dtype) { return dtype == OPF_FLOAT16 || dtype == OPF_BFLOAT16; }
 static bool is_argument(const opf_nest_buffer *buffer) { return buffer->memory == OPF_MEMORY_INPUT || buffer->memory == OPF_MEMORY_RESULT; }
 
 static void print_load(void *data, const opf_expr *load, opf_text *out);
+static bool print_load_code(void *data, const opf_expr *load, opf_text *out);
 static void print_variable(void *data, int position, opf_text *out) { opf_text_add(out, ((opf_statements *)data)->variables[position]); }
 
 static bool is_nonnegative(void *data, const opf_expr *e) {
@@ -28,7 +28,7 @@ static bool is_nonnegative(void *data, const opf_expr *e) {
     return opf_expr_prove_le(s->nest->pool, opf_int(s->nest->pool, 0), e, opf_nest_domain(s->nest, e, NULL));
 }
 
-static opf_emit_scope scope_of(opf_statements *s) { return (opf_emit_scope){print_load, print_variable, s, is_nonnegative}; }
+static opf_emit_scope scope_of(opf_statements *s) { return (opf_emit_scope){print_load, print_variable, s, is_nonnegative, print_load_code}; }
 
 static void print(opf_statements *s, const opf_expr *e, opf_text *out) {
     opf_emit_scope scope = scope_of(s);
@@ -53,10 +53,24 @@ static void print_place(opf_statements *s, int buffer, const opf_expr *offset, o
 static void print_load(void *data, const opf_expr *load, opf_text *out) {
     opf_statements *s = data;
     const opf_nest_buffer *buffer = &s->nest->buffers.data[load->index];
-    bool convert = is_half(buffer->dtype) && is_argument(buffer);
-    if (convert) opf_text_printf(out, "opf_%s_to_f32(", opf_emit_suffix(buffer->dtype));
-    print_place(s, load->index, load->n_args ? load->args[0] : NULL, out);
-    if (convert) opf_text_add(out, ")");
+    if (!is_argument(buffer) || buffer->dtype == opf_dtype_held(buffer->dtype)) {
+        print_place(s, load->index, load->n_args ? load->args[0] : NULL, out);
+        return;
+    }
+    opf_emit_scope scope = scope_of(s);
+    opf_text offset = {0};
+    opf_emit_index(load->args[0], &scope, &offset);
+    s->used[load->index] = true;
+    opf_emit_element(buffer->dtype, s->buffers[load->index], opf_text_string(&offset), out);
+    opf_text_free(&offset);
+}
+
+static bool print_load_code(void *data, const opf_expr *load, opf_text *out) {
+    opf_statements *s = data;
+    const opf_nest_buffer *buffer = &s->nest->buffers.data[load->index];
+    if (!is_argument(buffer) || opf_dtype_is_packed(buffer->dtype)) return false;
+    print_place(s, load->index, load->args[0], out);
+    return true;
 }
 
 static const char *text_of(opf_statements *s, const opf_expr *e, bool operand) {
@@ -129,7 +143,7 @@ static void print_share(opf_statements *s, const opf_code *code) {
 /* "a[i] += x" for a[i] = a[i] + x */
 static const char *compound(const opf_code *code, const opf_expr **rest) {
     const opf_expr *value = code->value;
-    bool binary = value->kind == OPF_EXPR_BINARY && opf_dtype_is_float((opf_dtype)value->dtype) && !is_half((opf_dtype)value->dtype);
+    bool binary = value->kind == OPF_EXPR_BINARY && opf_dtype_is_float((opf_dtype)value->dtype) && !opf_emit_is_narrow((opf_dtype)value->dtype);
     bool product = binary && value->op == OPF_OP_ACCUMULATE && value->args[1]->kind == OPF_EXPR_BINARY && value->args[1]->op == OPF_OP_MUL;
     if (!binary || product || (value->op != OPF_OP_ADD && value->op != OPF_OP_ACCUMULATE && value->op != OPF_OP_MUL)) return NULL;
     const opf_expr *old = value->args[0];
@@ -139,20 +153,28 @@ static const char *compound(const opf_code *code, const opf_expr **rest) {
     return value->op == OPF_OP_MUL ? "*=" : "+=";
 }
 
+static const char *code_of(opf_statements *s, const opf_expr *e) {
+    opf_emit_scope scope = scope_of(s);
+    opf_text text = {0};
+    opf_emit_code(e, &scope, &text);
+    const char *string = opf_arena_string(s->names.arena, opf_text_string(&text));
+    opf_text_free(&text);
+    return string;
+}
+
 static void print_store(opf_statements *s, const opf_code *code) {
     const opf_nest_buffer *buffer = &s->nest->buffers.data[code->buffer];
     const opf_expr *rest = NULL;
     const char *how = code->declares ? NULL : compound(code, &rest);
-    const char *value = text_of(s, rest ? rest : code->value, false);
+    bool as_code = opf_emit_is_narrow(buffer->dtype) && is_argument(buffer);
+    const char *value = as_code ? code_of(s, code->value) : text_of(s, rest ? rest : code->value, false);
     begin_line(s);
     if (code->declares) {
         s->buffers[code->buffer] = opf_names_take(&s->names, "", buffer->name);
         opf_text_printf(s->out, "%s%s ", buffer->changes ? "" : "const ", opf_emit_value_ctype(buffer->dtype));
     }
     print_place(s, code->buffer, code->offset, s->out);
-    bool convert = is_half(buffer->dtype) && is_argument(buffer);
-    if (convert) opf_text_printf(s->out, " = opf_f32_to_%s(%s);\n", opf_emit_suffix(buffer->dtype), value);
-    else opf_text_printf(s->out, " %s %s;\n", how ? how : "=", value);
+    opf_text_printf(s->out, " %s %s;\n", how ? how : "=", value);
 }
 
 static void print_array(opf_statements *s, const opf_code *code) {

@@ -64,9 +64,8 @@ static void print_load(void *data, const opf_expr *load, opf_text *out) {
         return;
     }
     const opf_value *value = p->group->stages.inputs.data[load->index];
-    bool half = value->dtype == OPF_FLOAT16 || value->dtype == OPF_BFLOAT16;
-    if (half) opf_text_printf(out, "opf_%s_to_f32(", opf_emit_suffix(value->dtype));
-    opf_text_printf(out, "p%d[%s]%s", load->index, opf_tile_text(p, flattened(p, opf_tile_offset(p, value, load->args))), half ? ")" : "");
+    const char *place = opf_arena_printf(opf_pool_arena(p->pool), "p%d", load->index);
+    opf_emit_element(value->dtype, place, opf_tile_text(p, flattened(p, opf_tile_offset(p, value, load->args))), out);
 }
 
 /* Sizes alone: variables may stand for positions beyond their axes. */
@@ -96,7 +95,7 @@ static const char *size_name(opf_tile_printer *p, const opf_expr *e) {
 static const char *text_of(opf_tile_printer *p, const opf_expr *e, bool operand) {
     const char *local = size_name(p, e);
     if (local) return local;
-    opf_emit_scope scope = {print_load, print_variable, p, is_nonnegative};
+    opf_emit_scope scope = {print_load, print_variable, p, is_nonnegative, NULL};
     opf_text text = {0};
     if (operand) opf_emit_operand(e, &scope, &text);
     else opf_emit_expr(e, &scope, &text);
@@ -328,7 +327,7 @@ static void name_variables(opf_tile_printer *p) {
 
 /* The locals of sizes that the body has used. */
 static void print_sizes(opf_tile_printer *p, opf_text *out) {
-    opf_emit_scope scope = {print_load, print_variable, p, is_nonnegative};
+    opf_emit_scope scope = {print_load, print_variable, p, is_nonnegative, NULL};
     for (int size = 0; size < OPF_TILE_SIZES; size++) {
         if (!p->used_sizes[size]) continue;
         opf_text_printf(out, "    const int64_t %s = ", size_names[size]);

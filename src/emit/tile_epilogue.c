@@ -37,8 +37,6 @@ bool opf_tile_columns_are_flat(opf_tile_printer *p) {
 
 /* ---- the body ---- */
 
-static bool is_half(opf_dtype dtype) { return dtype == OPF_FLOAT16 || dtype == OPF_BFLOAT16; }
-
 static void print_store(opf_tile_printer *p, const opf_tile_stage *stage) {
     const opf_value *value = p->group->results.data[stage->result].value;
     const opf_expr *offset = opf_tile_offset(p, value, p->tile->point);
@@ -47,8 +45,9 @@ static void print_store(opf_tile_printer *p, const opf_tile_stage *stage) {
         bind[opf_tile_first_column(p->tile)] = opf_int(p->pool, 0);
         offset = opf_expr_bind(p->pool, offset, opf_tile_first_column(p->tile) + 1, bind);
     }
-    const char *convert = is_half(stage->dtype) ? opf_arena_printf(opf_pool_arena(p->pool), "opf_f32_to_%s(", opf_emit_suffix(stage->dtype)) : "";
-    opf_tile_line(p, "p%d[%s] = %st%d%s;", p->n_inputs + stage->result, opf_tile_text(p, offset), convert, stage->stage, is_half(stage->dtype) ? ")" : "");
+    bool narrow = opf_emit_is_narrow(stage->dtype);
+    const char *convert = narrow ? opf_arena_printf(opf_pool_arena(p->pool), "opf_f32_to_%s(", opf_emit_suffix(stage->dtype)) : "";
+    opf_tile_line(p, "p%d[%s] = %st%d%s;", p->n_inputs + stage->result, opf_tile_text(p, offset), convert, stage->stage, narrow ? ")" : "");
 }
 
 static void print_element(opf_tile_printer *p, const opf_expr *const *bodies) {

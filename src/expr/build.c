@@ -106,8 +106,19 @@ static const opf_expr *negate_truth(opf_pool *pool, const opf_expr *a) {
     return opf_pool_unary(pool, OPF_OP_NOT, OPF_BOOL, a);
 }
 
+static const opf_expr *code_of(opf_pool *pool, const opf_expr *a) {
+    opf_dtype dtype = (opf_dtype)a->dtype;
+    unsigned char code = 0;
+    assert(opf_dtype_bits(dtype) <= 8);
+    if (a->kind != OPF_EXPR_INT && a->kind != OPF_EXPR_FLOAT) return opf_pool_unary(pool, OPF_OP_CODE, OPF_UINT8, a);
+    if (a->kind == OPF_EXPR_INT) opf_dtype_store_int(dtype, &code, 0, a->integer);
+    else opf_dtype_store(dtype, &code, 0, a->real);
+    return opf_int_of(pool, OPF_UINT8, code);
+}
+
 const opf_expr *opf_unary(opf_pool *pool, opf_scalar_op op, const opf_expr *a) {
     assert(opf_scalar_ops[op].arity == 1);
+    if (op == OPF_OP_CODE) return code_of(pool, a);
     if (op == OPF_OP_NOT) {
         assert(a->dtype == OPF_BOOL);
         return negate_truth(pool, a);

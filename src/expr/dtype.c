@@ -44,6 +44,7 @@ static const struct { const char *name; uint8_t bits; uint8_t class; } types[OPF
 bool opf_dtype_valid(int number) { return number > OPF_NO_DTYPE && number < OPF_DTYPE_COUNT; }
 const char *opf_dtype_name(opf_dtype dtype) { return types[dtype].name; }
 int opf_dtype_bits(opf_dtype dtype) { return types[dtype].bits; }
+bool opf_dtype_is_packed(opf_dtype dtype) { return types[dtype].bits > 0 && types[dtype].bits < 8; }
 bool opf_dtype_is_float(opf_dtype dtype) { return types[dtype].class == CLASS_FLOAT; }
 bool opf_dtype_is_signed(opf_dtype dtype) { return types[dtype].class == CLASS_SIGNED; }
 bool opf_dtype_is_integer(opf_dtype dtype) { return types[dtype].class == CLASS_SIGNED || types[dtype].class == CLASS_UNSIGNED; }
@@ -52,6 +53,12 @@ opf_dtype opf_dtype_parse(const char *name) {
     for (int i = 1; i < OPF_DTYPE_COUNT; i++)
         if (strcmp(types[i].name, name) == 0) return (opf_dtype)i;
     return OPF_NO_DTYPE;
+}
+
+opf_dtype opf_dtype_held(opf_dtype dtype) {
+    if (types[dtype].class == CLASS_FLOAT) return types[dtype].bits < 32 ? OPF_FLOAT32 : dtype;
+    if (!opf_dtype_is_packed(dtype)) return dtype;
+    return types[dtype].class == CLASS_SIGNED ? OPF_INT8 : OPF_UINT8;
 }
 
 size_t opf_dtype_bytes(opf_dtype dtype, size_t elements) {

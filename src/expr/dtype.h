@@ -20,6 +20,10 @@ const char *opf_dtype_name(opf_dtype dtype);        /* "float32", "int64", "bool
 opf_dtype opf_dtype_parse(const char *name);        /* OPF_NO_DTYPE where unknown */
 int opf_dtype_bits(opf_dtype dtype);                /* as stored by ONNX: bool 8, int4 4; 0 for strings */
 size_t opf_dtype_bytes(opf_dtype dtype, size_t elements); /* packed, rounded up to whole bytes */
+bool opf_dtype_is_packed(opf_dtype dtype);          /* several elements share a byte: fewer than 8 bits */
+/* Type of a variable that holds a value of this type: floating types narrower than float32 are held as float32, integers
+ * narrower than a byte as int8 or uint8, all others as themselves. Loads and stores convert where the two differ. */
+opf_dtype opf_dtype_held(opf_dtype dtype);
 bool opf_dtype_is_float(opf_dtype dtype);           /* every floating type, half and 8-bit ones included */
 bool opf_dtype_is_integer(opf_dtype dtype);         /* signed and unsigned; not bool */
 bool opf_dtype_is_signed(opf_dtype dtype);          /* signed integers */

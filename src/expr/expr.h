@@ -38,6 +38,7 @@ typedef enum opf_scalar_op {
     OPF_OP_SINH, OPF_OP_COSH, OPF_OP_TANH, OPF_OP_ASINH, OPF_OP_ACOSH, OPF_OP_ATANH,
     OPF_OP_FLOOR, OPF_OP_CEIL, OPF_OP_ROUND /* half to even */, OPF_OP_TRUNC,
     OPF_OP_ISNAN, OPF_OP_ISINF,
+    OPF_OP_CODE,     /* the bits that store a value of a type of at most 8 bits, as uint8; schedules write it */
     /* binary; arithmetic needs equal operand types and keeps them, comparisons give bool */
     OPF_OP_ADD, OPF_OP_SUB, OPF_OP_MUL,
     OPF_OP_DIV,      /* floats: /; integers: toward zero, x/0 = 0 and MIN/-1 = MIN so that nothing traps (docs/numerics.md) */

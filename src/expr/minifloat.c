@@ -69,7 +69,7 @@ static uint32_t largest_code(const opf_layout *layout) {
 static uint32_t nan_code(const opf_layout *layout) {
     uint32_t all = (1u << (layout->exponent_bits + layout->mantissa_bits)) - 1;
     switch (layout->specials) {
-    case SPECIALS_IEEE: return all - (1u << layout->mantissa_bits) + (1u << (layout->mantissa_bits - 1));
+    case SPECIALS_IEEE: return largest_code(layout) + 1 + (1u << (layout->mantissa_bits - 1)); /* quiet */
     case SPECIALS_FINITE: return all;
     case SPECIALS_NEGATIVE_ZERO: return all + 1;
     default: return 0;

@@ -84,6 +84,7 @@ static bool unify(opf_parser *parser, opf_part a, opf_part b, const opf_expr **x
 
 static bool takes(opf_scalar_op op, opf_dtype dtype) {
     bool logic = op == OPF_OP_NOT || (op >= OPF_OP_AND && op <= OPF_OP_XOR);
+    if (op == OPF_OP_CODE || op == OPF_OP_ACCUMULATE) return false; /* for schedules alone */
     bool bits = op == OPF_OP_BITNOT || (op >= OPF_OP_BITAND && op <= OPF_OP_SHR);
     bool real = (op >= OPF_OP_SQRT && op <= OPF_OP_ISINF) || op == OPF_OP_ATAN2;
     if (dtype == OPF_BOOL) return logic || op == OPF_OP_EQ || op == OPF_OP_NE;

@@ -34,6 +34,7 @@ const opf_scalar_op_info opf_scalar_ops[OPF_OP_COUNT] = {
     [OPF_OP_TRUNC] = {"trunc", 1, 1, false, false},
     [OPF_OP_ISNAN] = {"isnan", 1, 1, false, true},
     [OPF_OP_ISINF] = {"isinf", 1, 1, false, true},
+    [OPF_OP_CODE] = {"code", 1, 8, false, false},
     [OPF_OP_ADD] = {"+", 2, 1, false, false},
     [OPF_OP_SUB] = {"-", 2, 1, false, false},
     [OPF_OP_MUL] = {"*", 2, 1, false, false},

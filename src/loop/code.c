@@ -55,8 +55,7 @@ void opf_place_array(opf_scheduler *s, opf_block *block, int buffer) {
         opf_code_array(s, block, buffer);
         return;
     }
-    bool half = array->dtype == OPF_FLOAT16 || array->dtype == OPF_BFLOAT16; /* held as float */
-    int64_t size = half ? 4 : (int64_t)opf_dtype_bytes(array->dtype, 1), line = 64 / size;
+    int64_t size = (int64_t)opf_dtype_bytes(opf_dtype_held(array->dtype), 1), line = 64 / size;
     array->memory = OPF_MEMORY_SCRATCH;
     array->offset = s->scratch_bytes;
     opf_dim lines = opf_ceildiv(pool, array->elements, opf_int(pool, line));

@@ -191,7 +191,7 @@ static const opf_expr *unit_stride(const reduction *r, const opf_expr *load, int
 static int runs_of(const reduction *r, int variable, opf_run *runs) {
     const opf_expr *term = r->term, *offset = unit_stride(r, term, variable);
     opf_dtype dtype = r->stage->accumulator;
-    if (offset && term->dtype == dtype && dtype != OPF_FLOAT16) {
+    if (offset && term->dtype == dtype && opf_dtype_held(dtype) == dtype) {
         runs[0] = (opf_run){term->index, offset};
         return 1;
     }

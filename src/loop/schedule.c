@@ -11,7 +11,8 @@ static void add_arguments(opf_scheduler *s) {
         opf_buffer_at(s, b)->index = (int)i;
     }
     for (size_t i = 0; i < group->results.count; i++) {
-        int b = opf_buffer_new(s, OPF_MEMORY_RESULT, group->results.data[i].value->dtype,
+        opf_dtype dtype = group->results.data[i].value->dtype;
+        int b = opf_buffer_new(s, OPF_MEMORY_RESULT, opf_dtype_is_packed(dtype) ? OPF_UINT8 : dtype,
                                opf_arena_printf(s->arena, "p%zu", group->stages.inputs.count + i), NULL);
         opf_buffer_at(s, b)->index = (int)i;
     }

@@ -1,6 +1,7 @@
 /* Inside of the scheduler: from a group's stages to a tree of statements. Private to src/loop.
  *
  * window.c   padding of small windows as stages of its own
+ * bytes.c    results several elements of which share a byte
  * divide.c   divisions by what is computed once for many elements
  * expand.c   which stages are kept; every other one is inlined
  * attach.c   where kept stages are computed, and over which variables
@@ -134,6 +135,10 @@ bool opf_surely_positive(opf_scheduler *s, opf_dim extent);
 /* ---- window.c ---- */
 /* The group's stages into s->stages, with padded operands of windows put in front of them. */
 void opf_take_stages(opf_scheduler *s);
+
+/* ---- bytes.c ---- */
+/* Adds the stage of the bytes that hold the elements of stage `number`, whose type is packed; its number. */
+int opf_add_bytes(opf_scheduler *s, int number);
 
 /* ---- expand.c ---- */
 void opf_expand(opf_scheduler *s);

@@ -42,8 +42,7 @@ static bool find_anchor(opf_tiler *tiler) {
     if (!tiler->anchor) return opf_tiler_refuse(tiler, "the group holds no reduction");
     const opf_expr *body = tiler->anchor->body;
     opf_dtype dtype = tiler->anchor->dtype; /* of the finished sum */
-    bool narrow = dtype == OPF_FLOAT16 || dtype == OPF_BFLOAT16;
-    if (tiler->anchor->combiner != OPF_COMBINE_SUM || tiler->anchor->accumulator != OPF_FLOAT32 || (dtype != OPF_FLOAT32 && !narrow))
+    if (tiler->anchor->combiner != OPF_COMBINE_SUM || tiler->anchor->accumulator != OPF_FLOAT32 || opf_dtype_held(dtype) != OPF_FLOAT32)
         return opf_tiler_refuse(tiler, "the reduction is no sum in float32");
     if (body->kind != OPF_EXPR_BINARY || body->op != OPF_OP_MUL) return opf_tiler_refuse(tiler, "the reduction sums no products");
     return true;
@@ -254,6 +253,8 @@ static bool count_node(const opf_expr *e, void *data) {
 bool opf_tiler_match(opf_tiler *tiler) {
     candidate c = {0};
     if (!find_anchor(tiler)) return false;
+    for (size_t k = 0; k < tiler->nest->group->results.count; k++)
+        if (opf_dtype_is_packed(tiler->nest->group->results.data[k].value->dtype)) return opf_tiler_refuse(tiler, "elements of a result share bytes");
     find_dependent(tiler);
     if (!find_candidates(tiler, &c)) return false;
     int nodes = 0;

@@ -299,8 +299,9 @@ void opf_take_stages(opf_scheduler *s) {
     const opf_group *group = s->group;
     int count = (int)group->stages.list.count;
     int *stages = OPF_ARRAY(s->arena, int, count + 1), *made = OPF_ARRAY(s->arena, int, 2 * count + 1);
-    s->stages = OPF_ARRAY(s->arena, const opf_stage *, 3 * count + 1);
-    s->padding = OPF_ARRAY(s->arena, int, 3 * count + 1);
+    int most = 3 * count + (int)group->results.count + 1;
+    s->stages = OPF_ARRAY(s->arena, const opf_stage *, most);
+    s->padding = OPF_ARRAY(s->arena, int, most);
     numbering n = {s->n_inputs, stages, made};
     for (int i = 0; i < count; i++) {
         opf_stage *stage = opf_arena_copy(s->arena, group->stages.list.data[i], sizeof *stage);
@@ -309,5 +310,8 @@ void opf_take_stages(opf_scheduler *s) {
         stages[i] = add_stage(s, stage, padding, &n);
     }
     s->result_stage = OPF_ARRAY(s->arena, int, group->results.count + 1);
-    for (size_t k = 0; k < group->results.count; k++) s->result_stage[k] = stages[group->results.data[k].stage];
+    for (size_t k = 0; k < group->results.count; k++) {
+        int number = stages[group->results.data[k].stage];
+        s->result_stage[k] = opf_dtype_is_packed(s->stages[number]->dtype) ? opf_add_bytes(s, number) : number;
+    }
 }

@@ -377,12 +377,18 @@ static bool meet_changing(const opf_expr *e, void *data) {
     return !search->found;
 }
 
+/* Slices are copied as bytes. */
+static bool can_be_cut(opf_call *call, opf_dtype dtype) {
+    if (opf_dtype_is_packed(dtype)) opf_call_error(call, "unsupported", "slices of %s, several elements of which share a byte, are not supported", opf_dtype_name(dtype));
+    return !opf_dtype_is_packed(dtype);
+}
+
 static void stacked_results(looping *l, opf_dim trips) {
     opf_control *control = l->control;
     for (int k = 0; k < control->n_out && !l->call->failed; k++) {
         const opf_value *out = next(l, control->n_carried + k);
         int position = control->n_carried + k, axis = control->out[k].axis;
-        if (!type_known(l->call, out, "the body's result")) return;
+        if (!type_known(l->call, out, "the body's result") || !can_be_cut(l->call, out->dtype)) return;
         if (position >= control->n_outputs || !l->call->node->outputs[position]) continue;
         if (out->rank + 1 > OPF_MAX_RANK) {
             opf_call_error(l->call, "shape", "output %d has more than %d axes", position, OPF_MAX_RANK);
@@ -500,7 +506,7 @@ static opf_status build_scan(opf_call *call) {
     for (int k = 0; k < control->n_in; k++) {
         const opf_value *whole = initial(&l, control->n_carried + k);
         int axis = opf_call_axis(call, listed(call, "scan_input_axes", k), whole->rank);
-        if (call->failed) return OPF_ERROR_INPUT;
+        if (call->failed || !can_be_cut(call, whole->dtype)) return OPF_ERROR_INPUT;
         control->in[k] = (opf_control_slices){axis, listed(call, "scan_input_directions", k) != 0};
         control->trip = k ? opf_call_same(call, control->trip, whole->dims[axis], "the axes that are walked along") : whole->dims[axis];
     }

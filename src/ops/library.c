@@ -31,7 +31,15 @@ static const opf_library_kernel *find(const char *name) {
     return NULL;
 }
 
+/* Library kernels find elements by their bytes. */
+static void check_whole_bytes(opf_call *call, int n_inputs) {
+    for (int k = 0; k < n_inputs && k < call->node->n_inputs; k++)
+        if (opf_call_input(call, k) && opf_dtype_is_packed(opf_call_dtype(call, k)))
+            opf_call_error(call, "unsupported", "%s of %s is not supported", call->node->op, opf_dtype_name(opf_call_dtype(call, k)));
+}
+
 opf_library_call *opf_call_library(opf_call *call, const char *name, int n_inputs, int n_outputs) {
+    check_whole_bytes(call, n_inputs);
     call->library = OPF_NEW(call->arena, opf_library_call);
     call->library->kernel = find(name);
     call->library->n_inputs = n_inputs;

@@ -82,18 +82,30 @@ static opf_dtype quantised_type(opf_call *call) {
     return given > 0 && given <= INT32_MAX && opf_dtype_valid((int)given) ? (opf_dtype)given : OPF_NO_DTYPE;
 }
 
+/* The type that x is divided by its scale in: that of the scale unless an attribute says otherwise (opset 23); x's own, or
+ * float32, where the scale's type is none that numbers are divided in. */
+static opf_dtype precision_of(opf_call *call) {
+    int64_t given = opf_node_int(call->node, "precision", 0);
+    const opf_dtype wished[] = {given > 0 && given <= INT32_MAX && opf_dtype_valid((int)given) ? (opf_dtype)given : opf_call_dtype(call, 1), opf_call_dtype(call, 0)};
+    for (size_t k = 0; k < OPF_COUNT(wished); k++)
+        if (opf_dtype_is_float(wished[k]) && opf_dtype_bits(wished[k]) >= 16) return wished[k];
+    return OPF_FLOAT32;
+}
+
 static opf_status build_quantize(opf_call *call) {
     opf_pool *pool = call->pool;
     opf_dtype to = quantised_type(call), from = opf_call_dtype(call, 0);
     bool eight_bit_float = opf_dtype_is_float(to) && opf_dtype_bits(to) <= 8;
-    if (!is_quantised_integer(to) && !(eight_bit_float && opf_node_int(call->node, "saturate", 1) != 0))
+    if (!is_quantised_integer(to) && !eight_bit_float)
         return opf_call_error(call, "unsupported", "quantising to %s is not supported", opf_dtype_name(to));
     if (!opf_dtype_is_float(from) && from != OPF_INT32) return opf_call_error(call, "type", "quantising %s is not possible", opf_dtype_name(from));
     const opf_expr *scale = parameter(call, 1), *zero_point = opf_call_input(call, 2) ? parameter(call, 2) : NULL;
     if (call->failed) return OPF_ERROR_INPUT;
-    opf_dtype compute = from == OPF_FLOAT64 ? OPF_FLOAT64 : OPF_FLOAT32;
-    const opf_expr *ratio = opf_binary(pool, OPF_OP_DIV, opf_call_convert(call, compute, opf_call_load_same(call, 0)), opf_call_convert(call, compute, scale));
-    const opf_expr *value = eight_bit_float ? opf_cast(pool, to, ratio) : opf_call_quantised(call, ratio, zero_point, to);
+    opf_dtype precision = precision_of(call), compute = opf_call_compute(precision);
+    const opf_expr *x = opf_call_convert(call, precision, opf_call_load_same(call, 0)), *by = opf_call_convert(call, precision, scale);
+    const opf_expr *ratio = opf_binary(pool, OPF_OP_DIV, opf_call_convert(call, compute, x), opf_call_convert(call, compute, by));
+    ratio = opf_call_convert(call, compute, opf_call_convert(call, precision, ratio)); /* rounded to it where it is a half type */
+    const opf_expr *value = eight_bit_float ? opf_call_cast(call, ratio, to) : opf_call_quantised(call, ratio, zero_point, to);
     opf_call_result(call, 0, opf_call_map(call, NULL, opf_call_rank(call, 0), opf_call_input(call, 0)->dims, value));
     return OPF_OK;
 }

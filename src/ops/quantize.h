@@ -8,6 +8,9 @@
  * integer type `to`, of at most 16 bits. */
 const opf_expr *opf_call_quantised(opf_call *call, const opf_expr *ratio, const opf_expr *zero_point, opf_dtype to);
 
+/* The value as Cast gives it, by the node's attributes `saturate` and `round_mode`. */
+const opf_expr *opf_call_cast(opf_call *call, const opf_expr *value, opf_dtype to);
+
 /* Is the input int8 or uint8? Reported where not. */
 bool opf_call_check_quantised(opf_call *call, int input);
 /* (x - zero_point) * scale in float32; both inputs of one element, a zero point that is left out is 0. */

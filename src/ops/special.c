@@ -1,9 +1,11 @@
 /* Element-wise operators that a line of scalar.ops cannot say: their result type is an attribute, or they have two results. */
 #include <math.h>
+#include <string.h>
 
 #include "ops/families.h"
 #include "ops/index.h"
 #include "ops/library.h"
+#include "ops/quantize.h"
 
 static bool is_number(opf_dtype dtype) {
     return dtype == OPF_BOOL || opf_dtype_is_integer(dtype) || opf_dtype_is_float(dtype);
@@ -23,29 +25,52 @@ static const overflow_row overflows[] = {
     {OPF_FLOAT8E4M3FN, 464, true}, {OPF_FLOAT8E4M3FNUZ, 248, false}, {OPF_FLOAT8E5M2, 61440, false}, {OPF_FLOAT8E5M2FNUZ, 61440, false},
 };
 
-static const opf_expr *unsaturated(opf_call *call, const opf_expr *value, opf_dtype to) {
+static const opf_expr *unsaturated(opf_call *call, const opf_expr *wide, opf_dtype to, const opf_expr *cast) {
     opf_pool *pool = call->pool;
-    opf_dtype from = (opf_dtype)value->dtype;
-    const opf_expr *cast = opf_cast(pool, to, value);
+    opf_dtype compute = (opf_dtype)wide->dtype;
     for (size_t k = 0; k < OPF_COUNT(overflows); k++) {
         if (overflows[k].dtype != to) continue;
-        opf_dtype compute = from == OPF_FLOAT64 ? OPF_FLOAT64 : OPF_FLOAT32;
-        const opf_expr *wide = opf_call_convert(call, compute, value);
         const opf_expr *beyond = opf_binary(pool, overflows[k].tie ? OPF_OP_GT : OPF_OP_GE, opf_unary(pool, OPF_OP_ABS, wide), opf_real(pool, compute, overflows[k].last));
-        const opf_expr *nan = opf_real(pool, to, NAN);
-        if (to != OPF_FLOAT8E5M2) return opf_select(pool, beyond, nan, cast);
+        if (to != OPF_FLOAT8E5M2) return opf_select(pool, beyond, opf_real(pool, to, NAN), cast);
         const opf_expr *negative = opf_binary(pool, OPF_OP_LT, wide, opf_real(pool, compute, 0));
         return opf_select(pool, beyond, opf_select(pool, negative, opf_real(pool, to, -INFINITY), opf_real(pool, to, INFINITY)), cast);
     }
     return cast;
 }
 
+/* float8e8m0 holds powers of two, and a cast rounds up. `down` and `nearest` (ties up) take the power below where `wide`
+ * lies below it, or below the middle. */
+static const opf_expr *cast_to_scale(opf_call *call, const opf_expr *wide, bool saturates) {
+    opf_pool *pool = call->pool;
+    opf_dtype compute = (opf_dtype)wide->dtype;
+    const char *mode = opf_node_string(call->node, "round_mode", "up");
+    bool down = strcmp(mode, "down") == 0, nearest = strcmp(mode, "nearest") == 0;
+    if (!down && !nearest && strcmp(mode, "up") != 0) opf_call_error(call, "attribute", "round_mode '%s' is unknown", mode);
+    const opf_expr *up = opf_cast(pool, compute, opf_cast(pool, OPF_FLOAT8E8M0, wide)), *power = up;
+    if (down || nearest) {
+        const opf_expr *limit = opf_binary(pool, OPF_OP_MUL, up, opf_real(pool, compute, down ? 1 : 0.75));
+        power = opf_select(pool, opf_binary(pool, OPF_OP_LT, wide, limit), opf_binary(pool, OPF_OP_MUL, up, opf_real(pool, compute, 0.5)), up);
+    }
+    const opf_expr *cast = opf_cast(pool, OPF_FLOAT8E8M0, power);
+    if (saturates) return cast;
+    const opf_expr *below = opf_binary(pool, OPF_OP_LT, wide, opf_real(pool, compute, 0x1p-127)), *above = opf_binary(pool, OPF_OP_GT, wide, opf_real(pool, compute, 0x1p127));
+    return opf_select(pool, opf_binary(pool, OPF_OP_OR, below, above), opf_real(pool, OPF_FLOAT8E8M0, NAN), cast);
+}
+
+const opf_expr *opf_call_cast(opf_call *call, const opf_expr *value, opf_dtype to) {
+    bool saturates = opf_node_int(call->node, "saturate", 1) != 0, eight_bit_float = opf_dtype_is_float(to) && opf_dtype_bits(to) == 8;
+    if (value->dtype == to) return value;
+    if (!eight_bit_float || (saturates && to != OPF_FLOAT8E8M0)) return opf_cast(call->pool, to, value);
+    const opf_expr *wide = opf_call_convert(call, value->dtype == OPF_FLOAT64 ? OPF_FLOAT64 : OPF_FLOAT32, value);
+    return to == OPF_FLOAT8E8M0 ? cast_to_scale(call, wide, saturates) : unsaturated(call, wide, to, opf_cast(call->pool, to, value));
+}
+
 static opf_status cast_to(opf_call *call, opf_dtype to) {
     opf_dtype from = opf_call_dtype(call, 0);
     if (!is_number(from) || !is_number(to))
         return opf_call_error(call, "unsupported", "a cast from %s to %s is not supported", opf_dtype_name(from), opf_dtype_name(to));
-    const opf_expr *value = opf_call_load_same(call, 0);
-    if (from != to) value = opf_node_int(call->node, "saturate", 1) != 0 ? opf_cast(call->pool, to, value) : unsaturated(call, value, to);
+    const opf_expr *value = opf_call_cast(call, opf_call_load_same(call, 0), to);
+    if (call->failed) return OPF_ERROR_INPUT;
     opf_call_result(call, 0, opf_call_map(call, NULL, opf_call_rank(call, 0), opf_call_input(call, 0)->dims, value));
     return OPF_OK;
 }

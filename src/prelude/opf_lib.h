@@ -8,15 +8,16 @@
 #include <stdint.h>
 #include <string.h>
 
-#ifndef OPF_SCALAR_H
-#include "opf_scalar.h"
+#ifndef OPF_NARROW_H
+#include "opf_narrow.h"
 #endif
 
 /* Element types by ONNX's numbers. */
 enum {
     OPF_LIB_NONE = 0, OPF_LIB_F32 = 1, OPF_LIB_U8 = 2, OPF_LIB_I8 = 3, OPF_LIB_U16 = 4, OPF_LIB_I16 = 5, OPF_LIB_I32 = 6,
     OPF_LIB_I64 = 7, OPF_LIB_STRING = 8, OPF_LIB_BOOL = 9, OPF_LIB_F16 = 10, OPF_LIB_F64 = 11, OPF_LIB_U32 = 12,
-    OPF_LIB_U64 = 13, OPF_LIB_BF16 = 16
+    OPF_LIB_U64 = 13, OPF_LIB_BF16 = 16, OPF_LIB_F8E4M3FN = 17, OPF_LIB_F8E4M3FNUZ = 18, OPF_LIB_F8E5M2 = 19,
+    OPF_LIB_F8E5M2FNUZ = 20, OPF_LIB_F8E8M0 = 24
 };
 
 typedef struct opf_lib_tensor {
@@ -59,7 +60,11 @@ static inline void opf_lib_copy(const opf_lib_tensor *to, int64_t i, const opf_l
 }
 
 static inline int opf_lib_is_float(int dtype) {
-    return dtype == OPF_LIB_F32 || dtype == OPF_LIB_F64 || dtype == OPF_LIB_F16 || dtype == OPF_LIB_BF16;
+    switch (dtype) {
+    case OPF_LIB_F32: case OPF_LIB_F64: case OPF_LIB_F16: case OPF_LIB_BF16: case OPF_LIB_F8E4M3FN: case OPF_LIB_F8E4M3FNUZ:
+    case OPF_LIB_F8E5M2: case OPF_LIB_F8E5M2FNUZ: case OPF_LIB_F8E8M0: return 1;
+    default: return 0;
+    }
 }
 
 /* An element of any numeric type as double, and back, rounded once. */
@@ -69,6 +74,11 @@ static inline double opf_lib_real(const opf_lib_tensor *t, int64_t i) {
     case OPF_LIB_F64: return ((const double *)t->data)[i];
     case OPF_LIB_F16: return opf_f16_to_f32(((const uint16_t *)t->data)[i]);
     case OPF_LIB_BF16: return opf_bf16_to_f32(((const uint16_t *)t->data)[i]);
+    case OPF_LIB_F8E4M3FN: return opf_f8e4m3fn_to_f32(((const uint8_t *)t->data)[i]);
+    case OPF_LIB_F8E4M3FNUZ: return opf_f8e4m3fnuz_to_f32(((const uint8_t *)t->data)[i]);
+    case OPF_LIB_F8E5M2: return opf_f8e5m2_to_f32(((const uint8_t *)t->data)[i]);
+    case OPF_LIB_F8E5M2FNUZ: return opf_f8e5m2fnuz_to_f32(((const uint8_t *)t->data)[i]);
+    case OPF_LIB_F8E8M0: return opf_f8e8m0_to_f32(((const uint8_t *)t->data)[i]);
     case OPF_LIB_I64: return (double)((const int64_t *)t->data)[i];
     case OPF_LIB_U64: return (double)((const uint64_t *)t->data)[i];
     case OPF_LIB_I32: return ((const int32_t *)t->data)[i];
@@ -85,6 +95,11 @@ static inline void opf_lib_set_real(const opf_lib_tensor *t, int64_t i, double x
     case OPF_LIB_F64: ((double *)t->data)[i] = x; break;
     case OPF_LIB_F16: ((uint16_t *)t->data)[i] = opf_f64_to_f16(x); break;
     case OPF_LIB_BF16: ((uint16_t *)t->data)[i] = opf_f64_to_bf16(x); break;
+    case OPF_LIB_F8E4M3FN: ((uint8_t *)t->data)[i] = opf_f64_to_f8e4m3fn(x); break;
+    case OPF_LIB_F8E4M3FNUZ: ((uint8_t *)t->data)[i] = opf_f64_to_f8e4m3fnuz(x); break;
+    case OPF_LIB_F8E5M2: ((uint8_t *)t->data)[i] = opf_f64_to_f8e5m2(x); break;
+    case OPF_LIB_F8E5M2FNUZ: ((uint8_t *)t->data)[i] = opf_f64_to_f8e5m2fnuz(x); break;
+    case OPF_LIB_F8E8M0: ((uint8_t *)t->data)[i] = opf_f64_to_f8e8m0(x); break;
     default: break;
     }
 }

@@ -1,5 +1,5 @@
 /* Scalar operations where C leaves something undefined, traps or rounds otherwise than ONNX: integers that wrap, division
- * that never traps, minima that let NaN through, conversions that are defined for every input, half-precision storage.
+ * that never traps, minima that let NaN through, conversions that are defined for every input.
  * Names end in the element type: f32 f64 i8 i16 i32 i64 u8 u16 u32 u64. */
 #ifndef OPF_SCALAR_H
 #define OPF_SCALAR_H
@@ -127,38 +127,5 @@ static inline int16_t opf_f64_to_i16(double x) { return (int16_t)opf_f64_to_i64(
 static inline uint16_t opf_f64_to_u16(double x) { return (uint16_t)opf_f64_to_i64(x); }
 static inline int8_t opf_f64_to_i8(double x) { return (int8_t)opf_f64_to_i64(x); }
 static inline uint8_t opf_f64_to_u8(double x) { return (uint8_t)opf_f64_to_i64(x); }
-
-/* IEEE half precision and bfloat16 are stored as 16 bits and computed as float; stores round half to even. */
-static inline float opf_f16_to_f32(uint16_t h) {
-    uint32_t sign = (uint32_t)(h & 0x8000u) << 16, rest = (uint32_t)(h & 0x7fffu) << 13;
-    float scaled = opf_f32_of_bits(rest) * 0x1p112f; /* exponent bias 15 to 127; denormals become exact */
-    uint32_t bits = (h & 0x7c00u) == 0x7c00u ? rest | 0x7f800000u : opf_bits_of_f32(scaled);
-    return opf_f32_of_bits(bits | sign);
-}
-static inline uint16_t opf_f32_to_f16(float x) {
-    uint32_t bits = opf_bits_of_f32(x), sign = bits >> 16 & 0x8000u, rest = bits & 0x7fffffffu;
-    uint32_t normal = (rest + 0xfffu + (rest >> 13 & 1u) - 0x38000000u) >> 13;
-    /* below 2^-14 the addition rounds to multiples of 2^-24 */
-    uint32_t small = opf_bits_of_f32(opf_f32_of_bits(rest) + 0.5f) - 0x3f000000u;
-    uint32_t half = rest < 0x38800000u ? small : rest >= 0x477ff000u ? 0x7c00u : normal;
-    half = rest > 0x7f800000u ? 0x7e00u | (rest >> 13 & 0x3ffu) : half;
-    return (uint16_t)(sign | half);
-}
-static inline float opf_bf16_to_f32(uint16_t h) { return opf_f32_of_bits((uint32_t)h << 16); }
-static inline uint16_t opf_f32_to_bf16(float x) {
-    uint32_t bits = opf_bits_of_f32(x);
-    uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
-    return (uint16_t)(x == x ? rounded : bits >> 16 | 0x40u);
-}
-/* double to float with the last bit set where inexact (round to odd), so that the next rounding is the only one. */
-static inline float opf_f64_to_odd_f32(double x) {
-    float f = (float)x;
-    uint32_t bits = opf_bits_of_f32(f);
-    double back = (double)f, a = __builtin_fabs(x), b = __builtin_fabs(back);
-    bits -= b > a;
-    return b == a || x != x ? f : opf_f32_of_bits(bits | 1u);
-}
-static inline uint16_t opf_f64_to_f16(double x) { return opf_f32_to_f16(opf_f64_to_odd_f32(x)); }
-static inline uint16_t opf_f64_to_bf16(double x) { return opf_f32_to_bf16(opf_f64_to_odd_f32(x)); }
 
 #endif

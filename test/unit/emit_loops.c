@@ -181,6 +181,38 @@ static const written_case written[] = {
     {"half precision", "size N 300 1 0\n in x float16 [N]\n in b bfloat16 [N]\n stage a float16 [n=N] : x[n] * x[n] + 1\n stage y float16 [n=N] : exp(a[n]) / 2\n"
      " stage z bfloat16 [n=N] : bfloat16(float32(b[n]) * 3)\n out y\n out z"},
     {"half precision summed in float", "size N 3 1 0\n in x float16 [N, 40]\n stage y float16 [n=N] sum [k=40] : float32(x[n, k])\n out y"},
+    {"elements of four and two bits",
+     "size N 5 1 0 7\n in x float32 [N, 6]\n stage a float32 [n=N, k=6] : x[n, k] * 5\n stage y int4 [n=N, k=6] : int4(a[n, k])\n stage z uint2 [n=N, k=6] : uint2(abs(x[n, k]) * 2)\n"
+     " stage w float32 [n=N, k=6] : float32(y[n, k]) + a[n, k]\n out y\n out z\n out w"},
+    {"bytes that hold the end of one row and the start of the next",
+     "size N 5 1 0 8\n size K 7 3 1 5\n in x float32 [N, K]\n stage y uint4 [n=N, k=K] : uint4(abs(x[n, k]) * 7)\n stage z int2 [n=N, k=K] : int2(x[n, k])\n out y\n out z"},
+    {"packed elements transposed and shifted",
+     "size N 5 1 0 8\n in x int4 [N, 7]\n in u uint2 [N, 7]\n stage y int4 [k=7, n=N] : x[n, k]\n stage z int4 [n=N, k=9] : k < 2 ? 3 : x[n, k - 2]\n"
+     " stage v uint2 [n=N, k=3] : u[n, 2 * k + 1]\n out y\n out z\n out v"},
+    {"a packed scalar", "in x float32 []\n stage y int4 [] : int4(x[] * 3)\n stage z uint2 [] : 3\n out y\n out z"},
+    {"packed integers that wrap",
+     "in a int4 [50]\n in b int4 [50]\n in c uint4 [50]\n in i int64 [50]\n stage y int4 [n=50] : a[n] * b[n] - max(a[n], b[n])\n stage z uint4 [n=50] : c[n] + c[n] ^ 5\n stage w uint4 [n=50] : uint4(i[n])\n"
+     " stage v int4 [n=50] : int4(i[n]) / b[n] + abs(a[n])\n out y\n out z\n out w\n out v"},
+    {"a packed result of rows that are reduced",
+     "size N 5 1 0 6\n in x float32 [N, 40]\n stage m float32 [n=N] max [k=40] : x[n, k]\n stage e float32 [n=N, k=40] : exp(x[n, k] - m[n])\n stage s float32 [n=N] sum [k=40] : e[n, k]\n"
+     " stage y uint4 [n=N, k=40] : uint4(e[n, k] / s[n] * 90)\n stage z int4 [n=N] : int4(m[n] * 3)\n out y\n out z"},
+    {"numbers of eight bits",
+     "size N 301 1 0\n in x float32 [N] special\n in a float8e4m3fn [N] special\n in b float8e5m2 [N] special\n stage c float8e4m3fn [n=N] : float8e4m3fn(x[n])\n stage d float8e5m2 [n=N] : float8e5m2(x[n])\n"
+     " stage e float8e4m3fnuz [n=N] : float8e4m3fnuz(x[n])\n stage f float8e5m2fnuz [n=N] : float8e5m2fnuz(a[n])\n stage g float8e8m0 [n=N] : float8e8m0(abs(x[n]))\n stage h float8e5m2 [n=N] : b[n] * b[n] + 1\n"
+     " stage i float32 [n=N] : float32(a[n]) - float32(b[n])\n stage j float8e4m3fn [n=N] : a[n]\n stage k float8e5m2 [n=N] : b[n] < 0 ? 2 : b[n]\n"
+     " out c\n out d\n out e\n out f\n out g\n out h\n out i\n out j\n out k"},
+    {"numbers of eight bits from double and integers",
+     "in x float64 [300] special\n in i int32 [300]\n in h float16 [300] special\n stage a float8e4m3fn [n=300] : float8e4m3fn(x[n])\n stage b float8e5m2 [n=300] : float8e5m2(x[n] * 60000)\n stage c float8e4m3fnuz [n=300] : float8e4m3fnuz(i[n])\n"
+     " stage d float8e5m2 [n=300] : float8e5m2(h[n])\n stage e float4e2m1 [n=300] : float4e2m1(x[n] * 4)\n stage f bool [n=300] : bool(a[n])\n stage g int8 [n=300] : int8(a[n])\n out a\n out b\n out c\n out d\n out e\n out f\n out g"},
+    {"numbers of four bits",
+     "size N 5 1 0 8\n in x float4e2m1 [N, 9] special\n in z float32 [N, 9] special\n stage a float32 [n=N, k=9] : float32(x[n, 8 - k]) * 2\n stage y float4e2m1 [n=N, k=9] : float4e2m1(a[n, k] + z[n, k])\n"
+     " stage w float4e2m1 [k=9, n=N] : x[n, k] * x[n, k]\n out y\n out w\n out a"},
+    {"a product with weights of four bits",
+     "size N 9 1 0\n in x float32 [N, 64]\n in w int4 [64, 48]\n in s float32 [48]\n stage b float32 [k=64, c=48] : float32(w[k, c]) * s[c]\n stage y float32 [n=N, c=48] sum [k=64] : x[n, k] * b[k, c]\n out y"},
+    {"a product with weights of eight bits, quantised again",
+     "size N 9 1 0\n in x float8e4m3fn [N, 64]\n in w float8e5m2 [64, 47]\n stage y float32 [n=N, c=47] sum [k=64] : float32(x[n, k]) * float32(w[k, c])\n stage z int4 [n=N, c=47] : int4(round(y[n, c]) * 0.5)\n out z"},
+    {"sums of packed elements",
+     "size N 5 1 0\n in x int4 [N, 33]\n in u uint2 [N, 33]\n stage s int32 [n=N] sum [k=33] : int32(x[n, k])\n stage t int32 [k=33] sum [n=N] : int32(u[n, k])\n stage m int8 [n=N] max [k=33] : int8(x[n, k])\n out s\n out t\n out m"},
     {"conversions",
      "in x float32 [200]\n in i int64 [200]\n in b bool [200]\n stage a int32 [n=200] : int32(x[n] * 1000)\n stage c uint8 [n=200] : uint8(i[n])\n stage d float32 [n=200] : float32(b[n]) + float32(i[n])\n"
      " stage e bool [n=200] : bool(x[n])\n stage f int8 [n=200] : int8(x[n])\n out a\n out c\n out d\n out e\n out f"},

@@ -183,6 +183,57 @@ static void single_nodes_fold(void **state) {
     free_module(module);
 }
 
+static double cast_of(double value, opf_dtype from, opf_dtype to, const char *round_mode, int64_t saturate) {
+    opf_module *module = new_module();
+    opf_value *x = constant(module, from, 1, (int64_t[]){1}, &value);
+    opf_node *node = NODE(module, "Cast", 24, x);
+    set_int(node, "to", to);
+    set_int(node, "saturate", saturate);
+    if (round_mode) set_string(node, "round_mode", round_mode);
+    assert_int_equal(opf_graph_type(module, NULL, 0), OPF_OK);
+    opf_tensor *out[1];
+    assert_int_equal(opf_eval_node(node, INPUTS(x->constant), out, module->arena), OPF_OK);
+    double got = opf_tensor_get(out[0], 0);
+    free_module(module);
+    return got;
+}
+
+/* ONNX's tables of Cast: beyond the range the largest number, or infinity or NaN; powers of two up, down or to the nearest. */
+static void casts_saturate_and_round_as_asked(void **state) {
+    (void)state;
+    static const struct { opf_dtype to; const char *mode; double value, saturated, not; } rows[] = {
+        {OPF_FLOAT8E4M3FN, NULL, 1e4, 448, NAN},        {OPF_FLOAT8E4M3FN, NULL, 464, 448, 448},       {OPF_FLOAT8E4M3FN, NULL, -INFINITY, -448, NAN},
+        {OPF_FLOAT8E4M3FNUZ, NULL, 1e4, 240, NAN},      {OPF_FLOAT8E5M2, NULL, 1e6, 57344, INFINITY},  {OPF_FLOAT8E5M2, NULL, -INFINITY, -57344, -INFINITY},
+        {OPF_FLOAT8E5M2, NULL, 61439, 57344, 57344},    {OPF_FLOAT8E5M2FNUZ, NULL, INFINITY, 57344, NAN}, {OPF_FLOAT8E8M0, NULL, 5, 8, 8},
+        {OPF_FLOAT8E8M0, "up", 4.01, 8, 8},             {OPF_FLOAT8E8M0, "down", 7.9, 4, 4},           {OPF_FLOAT8E8M0, "down", 8, 8, 8},
+        {OPF_FLOAT8E8M0, "nearest", 5.9, 4, 4},         {OPF_FLOAT8E8M0, "nearest", 6, 8, 8},          {OPF_FLOAT8E8M0, "nearest", 8, 8, 8},
+        {OPF_FLOAT8E8M0, "nearest", 0, 0x1p-127, NAN},  {OPF_FLOAT8E8M0, "down", 3e38, 0x1p127, NAN},  {OPF_FLOAT8E8M0, "up", INFINITY, 0x1p127, NAN},
+        {OPF_FLOAT8E8M0, "down", 1e-45, 0x1p-127, NAN}, {OPF_FLOAT8E8M0, "nearest", NAN, NAN, NAN},
+    };
+    for (size_t i = 0; i < OPF_COUNT(rows); i++)
+        for (int wide = 0; wide < 2; wide++) {
+            opf_dtype from = wide ? OPF_FLOAT64 : OPF_FLOAT32;
+            double a = cast_of(rows[i].value, from, rows[i].to, rows[i].mode, 1), b = cast_of(rows[i].value, from, rows[i].to, rows[i].mode, 0);
+            assert_true(a == rows[i].saturated || (isnan(a) && isnan(rows[i].saturated)));
+            assert_true(b == rows[i].not || (isnan(b) && isnan(rows[i].not)));
+        }
+}
+
+/* 3.4995 in float16 is 3.5, which goes to 4: the scale's type decides where the quotient is rounded. */
+static void quotients_are_rounded_to_the_type_of_the_scale(void **state) {
+    (void)state;
+    for (int half = 0; half < 2; half++) {
+        opf_module *module = new_module();
+        opf_value *x = constant(module, OPF_FLOAT32, 1, (int64_t[]){1}, (double[]){3.4995}), *scale = constant(module, half ? OPF_FLOAT16 : OPF_FLOAT32, 0, NULL, (double[]){1});
+        opf_node *node = NODE(module, "QuantizeLinear", 23, x, scale);
+        assert_int_equal(opf_graph_type(module, NULL, 0), OPF_OK);
+        opf_tensor *out[1];
+        assert_int_equal(opf_eval_node(node, INPUTS(x->constant, scale->constant), out, module->arena), OPF_OK);
+        assert_true(opf_tensor_get(out[0], 0) == (half ? 4 : 3));
+        free_module(module);
+    }
+}
+
 /* A graph output may be an input or a constant. */
 static void outputs_without_a_producer(void **state) {
     (void)state;
@@ -206,6 +257,7 @@ int main(void) {
         cmocka_unit_test(sizes_follow_the_inputs), cmocka_unit_test(every_node_rounds), cmocka_unit_test(values_are_kept_on_demand),
         cmocka_unit_test(wrong_inputs_are_refused), cmocka_unit_test(guards_are_checked), cmocka_unit_test(an_index_out_of_range_is_named),
         cmocka_unit_test(strings_are_refused), cmocka_unit_test(single_nodes_fold), cmocka_unit_test(outputs_without_a_producer),
+        cmocka_unit_test(casts_saturate_and_round_as_asked), cmocka_unit_test(quotients_are_rounded_to_the_type_of_the_scale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

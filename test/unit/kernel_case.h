@@ -277,7 +277,7 @@ static inline scalar naive_eval(naive *n, const opf_expr *e) {
     case OPF_EXPR_CAST: {
         opf_dtype from = (opf_dtype)e->args[0]->dtype, to = (opf_dtype)e->dtype;
         scalar a = naive_eval(n, e->args[0]);
-        if (is_real(to)) r.real = opf_dtype_round(to, as_real(from, a));
+        if (is_real(to)) r.real = is_real(from) ? opf_dtype_cast(to, a.real) : opf_dtype_round(to, as_real(from, a));
         else if (to == OPF_BOOL) r.integer = is_real(from) ? a.real != 0 : a.integer != 0;
         else {
             char bytes[8] = {0};

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "loop/machine.h"
+#include "opf_narrow.h"
 #include "opf_reduce.h"
 
 static void check_with(const char *compiler, const char *flags) {

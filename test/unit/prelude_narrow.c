@@ -1,0 +1,135 @@
+/* The prelude's conversions of narrow types against src/expr, which says what the types are: every code, many floats and
+ * doubles, all ties and their neighbours. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "expr/dtype.h"
+#include "opf_narrow.h"
+
+typedef struct narrow_row {
+    opf_dtype dtype;
+    float (*load)(uint8_t code);
+    uint8_t (*from_float)(float x);
+    uint8_t (*from_double)(double x);
+} narrow_row;
+
+#define ROW(dtype, name) {dtype, opf_##name##_to_f32, opf_f32_to_##name, opf_f64_to_##name}
+static const narrow_row rows[] = {
+    ROW(OPF_FLOAT8E4M3FN, f8e4m3fn), ROW(OPF_FLOAT8E4M3FNUZ, f8e4m3fnuz), ROW(OPF_FLOAT8E5M2, f8e5m2),
+    ROW(OPF_FLOAT8E5M2FNUZ, f8e5m2fnuz), ROW(OPF_FLOAT8E8M0, f8e8m0), ROW(OPF_FLOAT4E2M1, f4e2m1),
+};
+
+static uint8_t stored(opf_dtype dtype, double value) {
+    uint8_t code = 0;
+    opf_dtype_store(dtype, &code, 0, value);
+    return code;
+}
+
+static void check_float(const narrow_row *row, float x) {
+    uint8_t code = row->from_float(x), expected = stored(row->dtype, (double)x);
+    if (code != expected) fail_msg("%s of %a is %#x and not %#x", opf_dtype_name(row->dtype), (double)x, code, expected);
+    assert_int_equal(row->from_double((double)x), expected);
+}
+
+static void codes_read_as_what_they_are(void **state) {
+    (void)state;
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+        for (int c = 0; c < 1 << opf_dtype_bits(rows[r].dtype); c++) {
+            uint8_t code = (uint8_t)c;
+            double expected = opf_dtype_load(rows[r].dtype, &code, 0);
+            float got = rows[r].load(code);
+            assert_true(isnan(expected) ? isnan(got) : (double)got == expected && !signbit(got) == !signbit(expected));
+        }
+}
+
+static void numbers_round_as_stores_do(void **state) {
+    (void)state;
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        for (uint64_t bits = 0; bits < UINT64_C(1) << 32; bits += 9973) check_float(&rows[r], opf_f32_of_bits((uint32_t)bits));
+        static const float extremes[] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 0x1.fffffep127f, -0x1.fffffep127f, 0x1p-149f, 0x1p-127f, 0x1p-126f, 0x1.000002p-127f};
+        for (size_t i = 0; i < sizeof extremes / sizeof *extremes; i++) check_float(&rows[r], extremes[i]);
+    }
+}
+
+/* Between neighbouring numbers: the tie and what lies just beside it, as float and as double. */
+static void ties_go_to_even(void **state) {
+    (void)state;
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+        for (int c = 0; c + 1 < 1 << opf_dtype_bits(rows[r].dtype); c++) {
+            double low = (double)rows[r].load((uint8_t)c), high = (double)rows[r].load((uint8_t)(c + 1)), middle = (low + high) / 2;
+            if (!isfinite(middle)) continue;
+            const double around[] = {middle, nextafter(middle, -INFINITY), nextafter(middle, INFINITY), low, nextafter(low, INFINITY)};
+            for (size_t i = 0; i < sizeof around / sizeof *around; i++) {
+                assert_int_equal(rows[r].from_double(around[i]), stored(rows[r].dtype, around[i]));
+                check_float(&rows[r], (float)around[i]);
+            }
+            check_float(&rows[r], nextafterf((float)middle, INFINITY));
+            check_float(&rows[r], nextafterf((float)middle, -INFINITY));
+        }
+}
+
+static void half_types_round_as_stores_do(void **state) {
+    (void)state;
+    for (uint64_t bits = 0; bits < UINT64_C(1) << 32; bits += 9973) {
+        float x = opf_f32_of_bits((uint32_t)bits);
+        uint16_t half = 0, brain = 0;
+        opf_dtype_store(OPF_FLOAT16, &half, 0, (double)x);
+        opf_dtype_store(OPF_BFLOAT16, &brain, 0, (double)x);
+        if (isnan(x)) continue; /* payloads differ */
+        assert_int_equal(opf_f32_to_f16(x), half);
+        assert_int_equal(opf_f32_to_bf16(x), brain);
+        assert_int_equal(opf_f64_to_f16((double)x), half);
+        assert_int_equal(opf_f64_to_bf16((double)x), brain);
+    }
+}
+
+static void infinities_saturate_in_casts(void **state) {
+    (void)state;
+    assert_true(opf_finite_f32(INFINITY) == 0x1.fffffep127f && opf_finite_f32(-INFINITY) == -0x1.fffffep127f);
+    assert_true(opf_finite_f64(-INFINITY) == -0x1.fffffep127 && opf_finite_f64(2.0) == 2.0);
+    assert_true(isnan(opf_finite_f32(NAN)) && isnan(opf_finite_f64(NAN)));
+    assert_int_equal(opf_f32_to_f8e5m2(opf_finite_f32(-INFINITY)), 0xfb);
+    assert_int_equal(opf_f32_to_f8e5m2(-INFINITY), 0xfc);
+}
+
+static void packed_elements(void **state) {
+    (void)state;
+    uint8_t bytes[16];
+    for (int i = 0; i < 16; i++) bytes[i] = (uint8_t)(i * 37 + 11);
+    for (int64_t i = 0; i < 32; i++) {
+        assert_int_equal(opf_load_i4(bytes, i), opf_dtype_load_int(OPF_INT4, bytes, (size_t)i));
+        assert_int_equal(opf_load_u4(bytes, i), opf_dtype_load_int(OPF_UINT4, bytes, (size_t)i));
+        assert_true((double)opf_load_f4e2m1(bytes, i) == opf_dtype_load(OPF_FLOAT4E2M1, bytes, (size_t)i));
+    }
+    for (int64_t i = 0; i < 64; i++) {
+        assert_int_equal(opf_load_i2(bytes, i), opf_dtype_load_int(OPF_INT2, bytes, (size_t)i));
+        assert_int_equal(opf_load_u2(bytes, i), opf_dtype_load_int(OPF_UINT2, bytes, (size_t)i));
+    }
+    for (int v = -128; v < 128; v++) {
+        uint8_t code = 0;
+        opf_dtype_store_int(OPF_INT4, &code, 0, v);
+        assert_int_equal(opf_wrap_i4((int8_t)v), opf_dtype_load_int(OPF_INT4, &code, 0));
+        assert_int_equal(opf_code_i4((int8_t)v), code);
+        code = 0;
+        opf_dtype_store_int(OPF_INT2, &code, 0, v);
+        assert_int_equal(opf_wrap_i2((int8_t)v), opf_dtype_load_int(OPF_INT2, &code, 0));
+        assert_int_equal(opf_code_i2((int8_t)v), code);
+    }
+    assert_int_equal(opf_f32_to_i4(-9.7f), 7);
+    assert_int_equal(opf_f64_to_u4(17.9), 1);
+    assert_int_equal(opf_f32_to_i2(2.0f), -2);
+    assert_int_equal(opf_f32_to_u2(5.0f), 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(codes_read_as_what_they_are), cmocka_unit_test(numbers_round_as_stores_do), cmocka_unit_test(ties_go_to_even),
+        cmocka_unit_test(half_types_round_as_stores_do), cmocka_unit_test(infinities_saturate_in_casts), cmocka_unit_test(packed_elements),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
