@@ -137,6 +137,11 @@ void opf_session_free(opf_session *session);
  * are first met, and kept. outputs[i] is filled; its bytes belong to the session until its next run. */
 opf_status opf_session_run(opf_session *session, const opf_array *inputs, opf_array *outputs);
 
+/* Called around each step of every run from now on: `begin` 1 before, 0 after; `step` counts the steps of the program, `name`
+ * holds the nodes that it computes and lives as long as the session. Two clock readings and a call a step; NULL switches off,
+ * and then it costs nothing. From the thread that runs. */
+void opf_session_on_step(opf_session *session, void (*on_step)(void *data, int step, const char *name, int begin), void *data);
+
 /* ---- reports: text into a string that the caller frees with opf_string_free ---- */
 
 void opf_string_free(char *string);
@@ -194,6 +199,12 @@ opf_status opf_model_build(opf_model *model, const char *path); /* with no optio
 
 /* Wall times in milliseconds, runs of the model and of its unfused build (policy none) in turns. Arrays of `runs`. */
 opf_status opf_model_bench(opf_model *model, const opf_array *inputs, int warmup, int runs, double *fused_ms, double *unfused_ms);
+
+/* Where the time of a run goes: `runs` runs with a clock around each step, in turns with as many without. Any number of forms of
+ * the one measurement: formats ends in NULL, texts[i] gets formats[i]: "text" (a table, dearest step first, and a sentence for
+ * each step far from its limit), "json" (docs/profiling.md), "trace" (events for the viewers of Chrome and Perfetto), "folded"
+ * (stacks for flame graphs). Free each with opf_string_free. */
+opf_status opf_model_profile(opf_model *model, const opf_array *inputs, int warmup, int runs, const char *const *formats, char **texts);
 
 #ifdef __cplusplus
 }

@@ -189,14 +189,17 @@ static void show_outputs(const opf_session *session, size_t count, opf_array *ou
 
 /* ---- running ---- */
 
-static opf_status run(opf_session *session, const opf_array *inputs, size_t count, opf_array *outputs) {
+opf_status opf_session_prepare(opf_session *session, const opf_array *inputs) {
     bool changed = !session->prepared;
     opf_status status = take_inputs(session, inputs, &changed);
     if (status == OPF_OK && changed) status = prepare(session);
-    if (status != OPF_OK) {
-        session->prepared = false; /* dims may have been taken over half */
-        return status;
-    }
+    if (status != OPF_OK) session->prepared = false; /* dims may have been taken over half */
+    return status;
+}
+
+static opf_status run(opf_session *session, const opf_array *inputs, size_t count, opf_array *outputs) {
+    opf_status status = opf_session_prepare(session, inputs);
+    if (status != OPF_OK) return status;
     status = opf_runner_run(session->runner, session->inputs, session->outputs);
     if (status == OPF_OK) show_outputs(session, count, outputs);
     return status;
@@ -204,7 +207,10 @@ static opf_status run(opf_session *session, const opf_array *inputs, size_t coun
 
 opf_status opf_session_run(opf_session *session, const opf_array *inputs, opf_array *outputs) {
     if (session->variants) {
+        void (*on_step)(void *, int, const char *, int) = session->on_step;
+        void *data = session->on_step_data;
         opf_status status = opf_variants_find(&session, session->variants, inputs);
+        if (status == OPF_OK && session && (on_step || session->on_step)) opf_session_on_step(session, on_step, data);
         return status == OPF_OK && session ? opf_session_run(session, inputs, outputs) : status;
     }
     return run(session, inputs, session->pipeline.program->fusion->graph->outputs.count, outputs);

@@ -17,6 +17,9 @@ struct opf_session {
     void **outputs;                /* own memory */
     size_t *output_room;
     bool prepared;
+    void (*on_step)(void *data, int step, const char *name, int begin);
+    void *on_step_data;
+    const char **step_names;       /* made when they are first asked for */
 };
 
 /* A session under a policy of its own, with taps (plan/program.h) or not. */
@@ -24,6 +27,8 @@ opf_status opf_session_make(opf_session **out, opf_model *model, opf_policy poli
 /* The same in two steps: up to the sources, and from an object that holds the program under the name `entry` on. */
 opf_status opf_session_emit(opf_session **out, opf_model *model, opf_policy policy);
 opf_status opf_session_open(opf_session *session, const char *object, const char *entry);
+/* Puts the inputs in place and readies sizes and memory for them, as a run does. */
+opf_status opf_session_prepare(opf_session *session, const opf_array *inputs);
 /* All outputs of the program, taps included: program->outputs.count of them. */
 opf_status opf_session_run_all(opf_session *session, const opf_array *inputs, opf_array *outputs);
 

@@ -13,17 +13,28 @@ static double price(const opf_expr *e) {
     }
 }
 
-/* Each distinct sub-expression counts once; indices of loads are no arithmetic on values. */
+/* Does the expression compute with elements? What does not is arithmetic on positions, which schedules hoist and cut away. */
+static bool reads(const opf_expr *e, opf_map *known) {
+    static char yes, no;
+    const char *answer = opf_map_get(known, e);
+    if (answer) return answer == &yes;
+    bool found = e->kind == OPF_EXPR_LOAD;
+    for (int i = 0; i < e->n_args && !found; i++) found = reads(e->args[i], known);
+    opf_map_set(known, e, found ? &yes : &no);
+    return found;
+}
+
+/* Each distinct sub-expression counts once; neither indices of loads nor the borders of a domain are arithmetic on values. */
 static double body_flops(const opf_expr *body, opf_arena *arena) {
     OPF_VEC(const opf_expr *) pending = {0};
-    opf_map seen = opf_map_new(arena);
+    opf_map seen = opf_map_new(arena), known = opf_map_new(arena);
     double total = 0;
     if (body) OPF_PUSH(arena, &pending, body);
     while (pending.count) {
         const opf_expr *e = pending.data[--pending.count];
-        if (opf_map_has(&seen, e)) continue;
+        if (opf_map_has(&seen, e) || !reads(e, &known)) continue;
         opf_map_set(&seen, e, (void *)e);
-        total += price(e);
+        total += e->kind == OPF_EXPR_SELECT && !reads(e->args[0], &known) ? 0 : price(e);
         for (int i = 0; i < e->n_args && e->kind != OPF_EXPR_LOAD; i++) OPF_PUSH(arena, &pending, e->args[i]);
     }
     return total;
