@@ -50,6 +50,10 @@ static opf_dtype find_type(builder *builder) {
 
 static bool case_applies(const builder *builder, const opf_scalar_case *one) {
     if (!has_type(one->types, builder->T)) return false;
+    for (int k = 0; k < builder->entry->n_operands; k++) {
+        const opf_value *value = opf_call_input(builder->call, k);
+        if (one->own[k] && value && !has_type(one->own[k], value->dtype)) return false;
+    }
     if (!one->when) return true;
     const opf_attr *attr = opf_node_attr(builder->call->node, one->when);
     if (!attr) return strcmp(one->otherwise, one->is) == 0;

@@ -8,7 +8,7 @@ enum { OPF_SCALAR_OPERANDS = 8, OPF_SCALAR_CASES = 4, OPF_SCALAR_CLAUSES = 8 };
 
 typedef struct opf_scalar_operand {
     const char *name;
-    uint32_t types;        /* set of element types, bit = number; 0: of the operator's T */
+    uint32_t types;        /* of all lines: set of element types, bit = number; 0: of the operator's T */
     bool optional;
 } opf_scalar_operand;
 
@@ -31,6 +31,7 @@ typedef struct opf_scalar_let {
 typedef struct opf_scalar_case {
     int line;              /* in its file, from 1 */
     uint32_t types;        /* T is one of these */
+    uint32_t own[OPF_SCALAR_OPERANDS]; /* the types of operands that have their own */
     const char *when, *is; /* applies only where attribute `when` has this text; NULL: always */
     const char *otherwise; /* the attribute's default */
     opf_dtype compute;     /* operands are cast to this type and the result back to T; OPF_NO_DTYPE: opf_call_compute(T) */

@@ -15,19 +15,20 @@ typedef struct trial {
     bool bools;
 } trial;
 
-static opf_dtype type_of_operand(const trial *trial, const opf_scalar_operand *operand) {
-    if (!operand->types) return trial->T;
-    if (trial->bools && operand->types >> OPF_BOOL & 1) return OPF_BOOL;
+static opf_dtype type_of_operand(const trial *trial, int position) {
+    uint32_t own = trial->one->own[position];
+    if (!own) return trial->T;
+    if (trial->bools && own >> OPF_BOOL & 1) return OPF_BOOL;
     opf_dtype first = OPF_NO_DTYPE;
     for (int dtype = 1; dtype < OPF_DTYPE_COUNT; dtype++)
-        if (operand->types >> dtype & 1 && (first == OPF_NO_DTYPE || first == OPF_BOOL)) first = (opf_dtype)dtype;
+        if (own >> dtype & 1 && (first == OPF_NO_DTYPE || first == OPF_BOOL)) first = (opf_dtype)dtype;
     return first;
 }
 
-static opf_value *operand_value(const trial *trial, opf_graph *graph, const opf_scalar_operand *operand) {
+static opf_value *operand_value(const trial *trial, opf_graph *graph, int position) {
     opf_pool *pool = graph->module->pool;
     opf_value *value = opf_value_new(graph, NULL);
-    value->dtype = type_of_operand(trial, operand);
+    value->dtype = type_of_operand(trial, position);
     value->rank = 2;
     value->dims = OPF_ARRAY(graph->module->arena, opf_dim, 2);
     value->dims[0] = opf_int(pool, 2);
@@ -40,8 +41,8 @@ static opf_call *new_call(const trial *trial, opf_graph *graph) {
     int n_inputs = entry->n_operands + entry->variadic;
     opf_node *node = opf_node_new(graph, NULL, entry->op.name, entry->op.domain, entry->op.since, n_inputs, 1);
     for (int k = 0, optional = 0; k < n_inputs; k++) {
-        const opf_scalar_operand *operand = &entry->operands[k < entry->n_operands ? k : entry->n_operands - 1];
-        if (!operand->optional || trial->given >> optional++ & 1) opf_node_set_input(node, k, operand_value(trial, graph, operand));
+        int position = k < entry->n_operands ? k : entry->n_operands - 1;
+        if (!entry->operands[position].optional || trial->given >> optional++ & 1) opf_node_set_input(node, k, operand_value(trial, graph, position));
     }
     opf_node_set_output(node, 0, opf_value_new(graph, NULL));
     opf_graph_add_output(graph, node->outputs[0], NULL);

@@ -154,7 +154,7 @@ static void operand(reader *reader, opf_scalar_op_entry *entry) {
         if (strcmp(entry->operands[k].name, operand->name) == 0) fail(reader, reader->mark, "two operands are called '%s'", operand->name);
     entry->n_operands++;
     operand->optional = accept(reader, '?');
-    if (accept(reader, ':')) operand->types = types(reader);
+    if (accept(reader, ':')) operand->types = entry->cases[0].own[entry->n_operands - 1] = types(reader);
 }
 
 /* `...` is no part of the name before it. */
@@ -328,9 +328,15 @@ static bool same_operands(const opf_scalar_op_entry *a, const opf_scalar_op_entr
     bool same = a->n_operands == b->n_operands && a->variadic == b->variadic && a->aligned == b->aligned && a->op.flags == b->op.flags;
     for (int k = 0; same && k < a->n_operands; k++) {
         const opf_scalar_operand *left = &a->operands[k], *right = &b->operands[k];
-        same = strcmp(left->name, right->name) == 0 && left->types == right->types && left->optional == right->optional;
+        same = strcmp(left->name, right->name) == 0 && !left->types == !right->types && left->optional == right->optional;
     }
     return same;
+}
+
+static bool takes_operands_of(const opf_scalar_case *earlier, const opf_scalar_case *later) {
+    for (int k = 0; k < OPF_SCALAR_OPERANDS; k++)
+        if (later->own[k] & ~earlier->own[k]) return false;
+    return true;
 }
 
 /* A further line of an operator: another case. */
@@ -338,12 +344,13 @@ static void add_case(reader *reader, opf_scalar_op_entry *entry, const opf_scala
     const char *start = reader->line, *op = entry->op.name;
     uint32_t taken = 0;
     for (int k = 0; k < entry->n_cases; k++)
-        if (!entry->cases[k].when) taken |= entry->cases[k].types;
+        if (!entry->cases[k].when && takes_operands_of(&entry->cases[k], &line->cases[0])) taken |= entry->cases[k].types;
     if (entry->n_cases == OPF_SCALAR_CASES) fail(reader, start, "more than %d lines of one version of %s", OPF_SCALAR_CASES, op);
     else if (!same_operands(entry, line)) fail(reader, start, "the lines of one version of %s have the same operands and clauses", op);
     else if (!(line->cases[0].types & ~taken)) fail(reader, start, "earlier lines of %s take all of these types", op);
     if (reader->error) return;
     entry->cases[entry->n_cases++] = line->cases[0];
+    for (int k = 0; k < entry->n_operands; k++) entry->operands[k].types |= line->operands[k].types;
     entry->rows = entry->rows || line->rows;
     entry->replaces = entry->replaces || line->replaces;
     if (line->rows) entry->op.kind = line->op.kind;

@@ -190,9 +190,12 @@ static inline double opf_fma_f64(double a, double b, double c) {
 #endif
 }
 /* x^y by 2^(y log2 |x|) in double. Without 64-bit integers in vectors that are worth it, libm is faster. */
+/* pow(x, 0.5) as C has it: -0 gives 0, -inf gives inf. gcc's vectoriser would take sqrt for it. */
+static inline float opf_pow_half_f32(float x) { return x == -__builtin_inff() ? __builtin_inff() : __builtin_sqrtf(x + 0.0f); }
+static inline double opf_pow_half_f64(double x) { return x == -__builtin_inf() ? __builtin_inf() : __builtin_sqrt(x + 0.0); }
 static inline float opf_pow_f32(float x, float y) {
 #if !defined(__AVX2__) && !defined(__aarch64__)
-    return __builtin_powf(x, y);
+    return y == 0.5f ? opf_pow_half_f32(x) : __builtin_powf(x, y);
 #else
     union { double real; uint64_t bits; } d = {(double)__builtin_fabsf(x)}, m, t, p;
     /* |x| = 2^e m, m in [sqrt(1/2), sqrt(2)); e by a biased logical shift, to double through the low bits of 1.5 * 2^52:
@@ -249,6 +252,6 @@ static inline double opf_tanh_f64(double x) { return __builtin_tanh(x); }
 static inline double opf_asinh_f64(double x) { return __builtin_asinh(x); }
 static inline double opf_acosh_f64(double x) { return __builtin_acosh(x); }
 static inline double opf_atanh_f64(double x) { return __builtin_atanh(x); }
-static inline double opf_pow_f64(double x, double y) { return __builtin_pow(x, y); }
+static inline double opf_pow_f64(double x, double y) { return y == 0.5 ? opf_pow_half_f64(x) : __builtin_pow(x, y); }
 
 #endif
