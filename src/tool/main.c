@@ -50,6 +50,8 @@ static int start(tool *t, int count, char **arguments) {
         printf_out("opfuse %s\n", opf_version());
         return EXIT_TRUE;
     }
+    if (strncmp(first, "--manual=", 9) == 0) return print_manual(t, first + 9);
+    if (strncmp(first, "--completion=", 13) == 0) return print_completion(t, first + 13);
     t->verb = verb_find(first);
     if (!t->verb) return no_verb(t, first);
     int status = options_read(t, count - 2, arguments + 2);

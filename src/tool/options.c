@@ -208,6 +208,12 @@ int options_read(tool *t, int count, char **arguments) {
 
 /* ---- help ---- */
 
+bool options_at(size_t index, option_text *out) {
+    if (index >= n_options) return false;
+    *out = (option_text){options[index].name, options[index].argument, options[index].help, options[index].groups};
+    return true;
+}
+
 static void help_options(unsigned groups) {
     for (size_t i = 0; i < n_options; i++) {
         const option *o = &options[i];

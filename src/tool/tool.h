@@ -53,6 +53,14 @@ void options_read_diag(tool *t, int count, char **arguments);
 /* Reads the arguments behind the verb. Prints what is wrong; exit status, 0 for none. */
 int options_read(tool *t, int count, char **arguments);
 void options_help(const verb *v); /* NULL: of all verbs */
+/* The table of options, row by row, for what is made from it. False behind the last one. */
+typedef struct option_text { const char *name, *argument, *help; unsigned groups; } option_text;
+bool options_at(size_t index, option_text *out);
+
+/* ---- manual.c: man pages (in scdoc's language) and completions, made from the tables; exit status ---- */
+
+int print_manual(const tool *t, const char *page);      /* "opfuse", or a verb */
+int print_completion(const tool *t, const char *shell); /* "bash", "zsh", "fish" */
 
 /* ---- output.c ---- */
 

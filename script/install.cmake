@@ -1,0 +1,48 @@
+# cmake --install: the tool, the library with its header, pkg-config and CMake package files, man pages, completions. Everything
+# may be moved: the files find one another by where they stand.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set_target_properties(opfuse_shared PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} EXPORT_NAME opfuse)
+target_include_directories(opfuse_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+install(TARGETS opfuse RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS opfuse_shared EXPORT opfuse LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/opfuse DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+
+set(PACKAGE_FOLDER ${CMAKE_INSTALL_LIBDIR}/cmake/opfuse)
+install(EXPORT opfuse NAMESPACE opfuse:: FILE opfuse-config.cmake DESTINATION ${PACKAGE_FOLDER})
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/opfuse-config-version.cmake COMPATIBILITY SameMajorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/opfuse-config-version.cmake DESTINATION ${PACKAGE_FOLDER})
+
+file(RELATIVE_PATH OPFUSE_PC_UP /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" OPFUSE_PC_UP "${OPFUSE_PC_UP}")
+configure_file(script/install/opfuse.pc.in opfuse.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/opfuse.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# Made from the tables of the tool that was built, when it is installed.
+find_program(SCDOC scdoc)
+install(CODE "
+  set(tool \"${CMAKE_BINARY_DIR}/opfuse\")
+  set(to \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
+  function(make file)
+    get_filename_component(folder \${file} DIRECTORY)
+    file(MAKE_DIRECTORY \${folder})
+    execute_process(\${ARGN} OUTPUT_FILE \${file} COMMAND_ERROR_IS_FATAL ANY)
+    message(STATUS \"Installing: \${file}\")
+  endfunction()
+  make(\${to}/${CMAKE_INSTALL_DATADIR}/bash-completion/completions/opfuse COMMAND \${tool} --completion=bash)
+  make(\${to}/${CMAKE_INSTALL_DATADIR}/zsh/site-functions/_opfuse COMMAND \${tool} --completion=zsh)
+  make(\${to}/${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d/opfuse.fish COMMAND \${tool} --completion=fish)
+  if(\"${SCDOC}\" STREQUAL \"SCDOC-NOTFOUND\")
+    message(WARNING \"scdoc is not here: no man pages\")
+    return()
+  endif()
+  set(man \${to}/${CMAKE_INSTALL_MANDIR})
+  make(\${man}/man1/opfuse.1 COMMAND \${tool} --manual=opfuse COMMAND ${SCDOC})
+  make(\${man}/man3/libopfuse.3 COMMAND awk -f ${CMAKE_SOURCE_DIR}/script/api-manual ${CMAKE_SOURCE_DIR}/include/opfuse/opfuse.h COMMAND ${SCDOC})
+  execute_process(COMMAND \${tool} --completion=words OUTPUT_VARIABLE verbs OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE \" \" \";\" verbs \"\${verbs}\")
+  foreach(verb \${verbs})
+    make(\${man}/man1/opfuse-\${verb}.1 COMMAND \${tool} --manual=\${verb} COMMAND ${SCDOC})
+  endforeach()
+")
