@@ -147,6 +147,9 @@ void opf_session_on_step(opf_session *session, void (*on_step)(void *data, int s
 void opf_string_free(char *string);
 opf_status opf_model_explain(opf_model *model, const char *format, char **out);     /* "text", "json" */
 opf_status opf_model_graph(opf_model *model, const char *format, int after, char **out); /* "dot", "svg"; after 0: as read, 1: groups as clusters */
+/* One HTML page that needs no other file and no network: the graph as read and fused, every kernel with its formula, bytes and
+ * C, the workspace over time, refused uses with their reasons. Graphviz lays out the graphs; without it they stand in rows. */
+opf_status opf_model_report(opf_model *model, char **out);
 /* The model as read, as one ONNX file: functions inlined, constants inside, types found where none were given. */
 opf_status opf_model_save(opf_model *model, const char *path);
 /* The model as it is fused, as one ONNX file: each group of several nodes is a model-local function of the domain

@@ -147,7 +147,7 @@ static int64_t time_before(const opf_pipeline *p, const stage *s) {
 }
 
 static int last_stage(const opf_pipeline *p, const stage *stages, size_t n, enum opf_pipeline_end end) {
-    static const char *const names[] = {[OPF_TO_GRAPH] = "fuse", [OPF_TO_GROUPS] = "fuse", [OPF_TO_SOURCES] = "emit", [OPF_TO_OBJECT] = "compile"};
+    static const char *const names[] = {[OPF_TO_GRAPH] = "fuse", [OPF_TO_GROUPS] = "fuse", [OPF_TO_PROGRAM] = "plan", [OPF_TO_SOURCES] = "emit", [OPF_TO_OBJECT] = "compile"};
     int last = find(stages, n, names[end]) - (end == OPF_TO_GRAPH);
     if (p->silent) return last;
     int stop = find(stages, n, p->context->options.stop_after), shown = find(stages, n, p->context->options.dump_after);

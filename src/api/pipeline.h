@@ -23,7 +23,7 @@ typedef struct opf_pipeline {
     bool stopped;              /* by --stop-after, before the stage that was asked for */
 } opf_pipeline;
 
-enum opf_pipeline_end { OPF_TO_GRAPH, OPF_TO_GROUPS, OPF_TO_SOURCES, OPF_TO_OBJECT };
+enum opf_pipeline_end { OPF_TO_GRAPH, OPF_TO_GROUPS, OPF_TO_PROGRAM, OPF_TO_SOURCES, OPF_TO_OBJECT };
 
 /* Runs the table up to `end`, or further where a dump asks for it. Frees nothing: opf_pipeline_free does. */
 opf_status opf_pipeline_run(opf_pipeline *pipeline, enum opf_pipeline_end end);

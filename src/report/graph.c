@@ -201,7 +201,7 @@ opf_status opf_report_graph(const opf_graph *graph, const opf_fusion *fusion, co
     }
     opf_text dot = {0};
     print_dot(graph, fusion, &dot);
-    opf_status status = opf_layout_svg(opf_text_string(&dot), out, graph->module->diags);
+    opf_status status = opf_layout(opf_text_string(&dot), "svg", out, OPF_ERROR, graph->module->diags);
     opf_text_free(&dot);
     return status;
 }

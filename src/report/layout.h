@@ -4,7 +4,8 @@
 
 #include "base/diag.h"
 
-/* DOT text → SVG text by `dot -Tsvg`. Reported where dot cannot be started or fails. */
-opf_status opf_layout_svg(const char *dot, opf_text *svg, opf_diags *diags);
+/* DOT text → what `dot -T<form>` makes of it ("svg", "plain"). Where dot cannot be started or fails, that is reported with
+ * this severity, and its status returned. */
+opf_status opf_layout(const char *dot, const char *form, opf_text *out, opf_severity severity, opf_diags *diags);
 
 #endif

@@ -16,7 +16,8 @@ const verb verbs[] = {
     {"build", "MODEL -o FILE.so|FILE.a|DIR/", "makes a shared object, a static library, or plain C to take away", COMPILES | FOR_BUILD, cmd_build},
     {"bench", "MODEL", "times the model and its unfused build in turns", COMPILES | FOR_BENCH | FOR_JSON, cmd_bench},
     {"profile", "MODEL", "tells where the time of a run goes, step by step, and what limits each", COMPILES | FOR_PROFILE | FOR_JSON, cmd_profile},
-    {"graph", "MODEL -o FILE.svg|.dot|.onnx", "draws the model as read, or with its kernels; writes it as read", COMPILES | FOR_GRAPH, cmd_graph},
+    {"graph", "MODEL -o FILE.svg|.dot|.onnx", "draws or writes the model, as read or with its kernels", COMPILES | FOR_GRAPH, cmd_graph},
+    {"report", "MODEL -o FILE.html", "writes one page that shows the model before and after, and why", COMPILES | FOR_REPORT, cmd_report},
     {"ops", "", "lists the supported operators", FOR_ALL | FOR_JSON | FOR_OPS, cmd_ops},
     {"doctor", "", "tells what this machine and this setting offer", FOR_ALL | FOR_COMPILING, cmd_doctor},
 };

@@ -104,7 +104,7 @@ static const option options[] = {
     {"--hint", "NAME=N", FOR_INPUTS, "what costs and made-up inputs assume for a named size", NULL},
     {"--seed", "N", FOR_INPUTS, "seed of made-up inputs (0)", NULL},
     {"--threads", "N", FOR_INPUTS, "threads (the cores that the process may use)", NULL},
-    {"-o", "PATH", FOR_RUN | FOR_BUILD | FOR_GRAPH | FOR_PROFILE, "where results are written", set_output},
+    {"-o", "PATH", FOR_RUN | FOR_BUILD | FOR_GRAPH | FOR_PROFILE | FOR_REPORT, "where results are written", set_output},
     {"--format", "npy|pb", FOR_RUN, "of the files below -o (npy)", set_format},
     {"--json", NULL, FOR_JSON, "results as JSON", set_json},
     {"--markdown", NULL, FOR_OPS, "the table as docs/operators.md has it", set_markdown},

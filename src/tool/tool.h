@@ -46,7 +46,7 @@ const verb *verb_find(const char *name);
 
 /* ---- options.c ---- */
 
-enum { FOR_ALL = 1, FOR_INPUTS = 2, FOR_COMPILING = 4, FOR_RUN = 8, FOR_VERIFY = 16, FOR_JSON = 32, FOR_EXPLAIN = 64, FOR_BUILD = 128, FOR_BENCH = 256, FOR_GRAPH = 512, FOR_OPS = 1024, FOR_PROFILE = 2048 };
+enum { FOR_ALL = 1, FOR_INPUTS = 2, FOR_COMPILING = 4, FOR_RUN = 8, FOR_VERIFY = 16, FOR_JSON = 32, FOR_EXPLAIN = 64, FOR_BUILD = 128, FOR_BENCH = 256, FOR_GRAPH = 512, FOR_OPS = 1024, FOR_PROFILE = 2048, FOR_REPORT = 4096 };
 
 /* Looks for --diag=json alone: how messages are to look holds for those about the verb and the options before it, too. */
 void options_read_diag(tool *t, int count, char **arguments);
@@ -114,6 +114,7 @@ int cmd_build(tool *t);
 int cmd_bench(tool *t);
 int cmd_profile(tool *t);
 int cmd_graph(tool *t);
+int cmd_report(tool *t);
 int cmd_ops(tool *t);
 int cmd_doctor(tool *t);
 

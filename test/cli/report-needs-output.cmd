@@ -1,0 +1,2 @@
+# status 2
+opfuse report $root/examples/tour/tour.onnx
