@@ -73,6 +73,17 @@ static opf_status set_machine(opf_context *context, const char *option, const ch
     return status;
 }
 
+static opf_status set_accuracy(opf_context *context, const char *option, const char *value) {
+    static const struct { const char *name; opf_accuracy accuracy; } names[] = {
+        {"normal", OPF_ACCURACY_NORMAL}, {"tight", OPF_ACCURACY_TIGHT}, {"exact", OPF_ACCURACY_EXACT}};
+    for (size_t i = 0; i < OPF_COUNT(names); i++)
+        if (strcmp(names[i].name, value) == 0) {
+            context->options.accuracy = names[i].accuracy;
+            return OPF_OK;
+        }
+    return misuse(context, option, value, "normal, tight or exact");
+}
+
 static opf_status set_threads(opf_context *context, const char *option, const char *value) {
     int64_t n;
     if (!whole_number(value, 1, 1024, &n)) return misuse(context, option, value, "a number of threads from 1 to 1024");
@@ -182,6 +193,7 @@ static const struct {
     {"seed", set_seed},          {"dim", add_dim},               {"hint", add_hint},       {"shape", add_shape},
     {"hint-shape", add_hint_shape}, {"dump-after", set_dump_after}, {"stop-after", set_stop_after}, {"time-passes", set_time_passes},
     {"verbose", set_verbose},    {"max-depth", set_max_depth},   {"operators", add_operators},
+    {"accuracy", set_accuracy},
 };
 
 opf_status opf_context_set(opf_context *context, const char *option, const char *value) {

@@ -14,6 +14,7 @@ typedef struct opf_options {
     opf_policy policy;
     const char *groups_file;   /* --fuse=FILE */
     const char *cache, *machine;
+    opf_accuracy accuracy;
     int threads;               /* 0: the cores that the process may use */
     uint64_t seed;
     int max_depth;

@@ -30,6 +30,7 @@ static opf_status fuse(opf_pipeline *p) {
 }
 
 static opf_status schedule(opf_pipeline *p) {
+    p->module->accuracy = p->context->options.accuracy;
     opf_status status = opf_machine_choose(&p->machine, p->context->options.machine, p->module->arena, p->context->diags);
     return status == OPF_OK ? opf_plan_nests(&p->nests, p->fusion, &p->machine) : status;
 }

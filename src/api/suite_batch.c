@@ -86,6 +86,7 @@ static opf_context *new_context(const batch *b, int policy) {
     opf_context_set(context, "cache", b->folder);
     opf_context_set(context, "threads", "1");
     context->operators = b->suite->context->operators;
+    context->options.accuracy = b->suite->context->options.accuracy;
     if (b->suite->context->options.machine) opf_context_set(context, "machine", b->suite->context->options.machine);
     return context;
 }

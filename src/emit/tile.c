@@ -336,23 +336,34 @@ static void print_sizes(opf_tile_printer *p, opf_text *out) {
     }
 }
 
-void opf_emit_tile(const opf_nest *nest, opf_text *out) {
-    opf_tile_printer printer = {.nest = nest, .tile = nest->tile, .group = nest->group, .pool = nest->pool, .out = out, .indent = 1,
-                                .n_inputs = (int)nest->group->stages.inputs.count, .panel = nest->tile->width * nest->machine->lanes};
-    opf_tile_printer *p = &printer;
-    opf_text body = {0};
-    p->out = &body;
-    name_variables(p);
-    print_buffers(p);
-    print_scratch(p);
-    opf_tile_print_tables(p);
-    opf_tile_line(p, "const opf_span span = opf_share(%s, part, parts);", opf_tile_text(p, nest->units));
-    opf_tile_open(p, "for (int64_t unit = span.begin; unit < span.end; unit++)");
-    print_unit(p);
+static void print_sums_unit(opf_tile_printer *p) {
     print_origins(p);
     opf_tile_print_pack_a(p);
     opf_tile_print_pack_b(p);
     print_blocks(p);
+}
+
+void opf_emit_tile(const opf_nest *nest, opf_text *out) {
+    opf_tile_printer printer = {.nest = nest, .tile = nest->tile, .group = nest->group, .pool = nest->pool, .out = out, .indent = 1,
+                                .n_inputs = (int)nest->group->stages.inputs.count, .panel = nest->tile->width * nest->machine->lanes};
+    opf_tile_printer *p = &printer;
+    bool winograd = nest->tile->winograd;
+    opf_text body = {0};
+    p->out = &body;
+    name_variables(p);
+    print_buffers(p);
+    if (winograd) {
+        opf_winograd_print_scratch(p);
+        opf_winograd_print_clear(p);
+    } else {
+        print_scratch(p);
+        opf_tile_print_tables(p);
+    }
+    opf_tile_line(p, "const opf_span span = opf_share(%s, part, parts);", opf_tile_text(p, nest->units));
+    opf_tile_open(p, "for (int64_t unit = span.begin; unit < span.end; unit++)");
+    print_unit(p);
+    if (winograd) opf_winograd_print_unit(p);
+    else print_sums_unit(p);
     opf_tile_close(p);
     print_sizes(p, out);
     opf_text_add(out, opf_text_string(&body));

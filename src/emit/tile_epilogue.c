@@ -26,7 +26,7 @@ static bool body_is_flat(opf_tile_printer *p, const opf_expr *e) {
 bool opf_tile_columns_are_flat(opf_tile_printer *p) {
     const opf_tile *tile = p->tile;
     if (tile->n_column < 2) return true;
-    if (tile->b.source == OPF_SOURCE_WINDOW) return false;
+    if (tile->b.source == OPF_SOURCE_WINDOW && !tile->winograd) return false;
     for (size_t i = 0; i < tile->epilogue.count; i++) {
         const opf_tile_stage *stage = &tile->epilogue.data[i];
         if (!body_is_flat(p, stage->body)) return false;
@@ -184,5 +184,29 @@ void opf_tile_print_epilogue(opf_tile_printer *p) {
     if (p->flat_columns) print_flat_columns(p, bodies);
     else print_lines(p, bodies);
     opf_tile_close(p);
+    p->flat_columns = false;
+}
+
+void opf_tile_print_row_epilogue(opf_tile_printer *p) {
+    const opf_tile *tile = p->tile;
+    int first = opf_tile_first_column(tile);
+    const char *width = print(p, tile->axes[first + 1].extent);
+    p->flat_columns = opf_tile_columns_are_flat(p);
+    print_row_variables(p);
+    const opf_expr *const *bodies = print_steady(p);
+    if (p->flat_columns) {
+        opf_tile_line(p, "const float *restrict sums = block;");
+        opf_tile_open(p, "for (int64_t i = 0; i < (line_end - line_begin) * %s; i++)", width);
+        opf_tile_line(p, "const int64_t %s = line_begin * %s + i;", p->names[first + 1], width);
+    } else {
+        opf_tile_open(p, "for (int64_t line = line_begin; line < line_end; line++)");
+        opf_tile_line(p, "const int64_t %s = line;", p->names[first]);
+        opf_tile_line(p, "const float *restrict sums = block + (line - line_begin) * %s;", width);
+        opf_tile_open(p, "for (int64_t i = 0; i < %s; i++)", width);
+        opf_tile_line(p, "const int64_t %s = i;", p->names[first + 1]);
+    }
+    print_elements(p, bodies);
+    opf_tile_close(p);
+    if (!p->flat_columns) opf_tile_close(p);
     p->flat_columns = false;
 }

@@ -41,6 +41,15 @@ void opf_tile_print_tables(opf_tile_printer *p);   /* before the units: offsets 
 void opf_tile_print_pack_a(opf_tile_printer *p);   /* in a unit: panels of A */
 void opf_tile_print_pack_b(opf_tile_printer *p);   /* in a unit: panels, window or last panel of B */
 void opf_tile_print_epilogue(opf_tile_printer *p); /* in a block: what follows the sums */
+void opf_tile_print_row_epilogue(opf_tile_printer *p); /* the same for row r of a unit of whole lines, one behind the other in `block` */
+/* One line of a window's copy: `to`, `length` long, of the line that the outer column's variable names. */
+void opf_tile_print_line_copy(opf_tile_printer *p, const char *length);
+
+/* Winograd: the parts of the scratch; zeros in spare lanes; the body of a unit; the functions that it calls. */
+void opf_winograd_print_scratch(opf_tile_printer *p);
+void opf_winograd_print_clear(opf_tile_printer *p);
+void opf_winograd_print_unit(opf_tile_printer *p);
+void opf_emit_winograd_functions(int outputs, opf_text *out);
 bool opf_tile_columns_are_flat(opf_tile_printer *p);
 
 #endif

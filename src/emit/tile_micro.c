@@ -58,7 +58,8 @@ static void print_function(int height, int width, int lanes, bool table, opf_tex
 
 void opf_emit_tile_functions(const opf_nest *nest, opf_text *out) {
     const opf_tile *tile = nest->tile;
-    bool table = tile->b.source == OPF_SOURCE_WINDOW;
+    bool table = tile->b.source == OPF_SOURCE_WINDOW && !tile->winograd;
+    if (tile->winograd) opf_emit_winograd_functions(tile->winograd, out);
     print_function(tile->height, tile->width, nest->machine->lanes, table, out);
     if (tile->tail != tile->width) print_function(tile->height, tile->tail, nest->machine->lanes, table, out);
 }

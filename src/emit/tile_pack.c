@@ -231,6 +231,8 @@ static void print_line_copy(opf_tile_printer *p, const char *phase, const char *
     opf_tile_line(p, "for (int64_t i = high; i < %s; i++) to[i] = 0.0f;", length);
 }
 
+void opf_tile_print_line_copy(opf_tile_printer *p, const char *length) { print_line_copy(p, "0", length); }
+
 /* The last tile's spare lanes read what lies behind the lines. Zeros, because left-over bits may be denormal numbers, which
  * are slow to compute with. */
 static void print_rest_of_plane(opf_tile_printer *p, const char *const *phases, const char *from) {

@@ -21,6 +21,13 @@ typedef struct opf_graph opf_graph;
 typedef struct opf_node opf_node;
 typedef struct opf_value opf_value;
 
+/* What may be done to sums beside adding them in another order; docs/numerics.md. */
+typedef enum opf_accuracy {
+    OPF_ACCURACY_NORMAL, /* Winograd's products with an error below 1e-4 of the largest result */
+    OPF_ACCURACY_TIGHT,  /* those that are as accurate as the sum itself */
+    OPF_ACCURACY_EXACT   /* none */
+} opf_accuracy;
+
 typedef enum opf_value_kind { OPF_VALUE_TENSOR, OPF_VALUE_SEQUENCE, OPF_VALUE_OPTIONAL, OPF_VALUE_MAP } opf_value_kind;
 
 /* A type as a file declares it. */
@@ -159,6 +166,7 @@ struct opf_module {
     OPF_VEC(struct opf_choice) choices; /* branches that sizes must choose */
     int problems;          /* nodes that the last typing could not type */
     OPF_VEC(struct opf_count) counts; /* sizes that the program finds as it runs */
+    opf_accuracy accuracy; /* what schedules may take from accuracy for speed */
     struct opf_facts *facts; /* equalities of dims that the guards assure; src/ops/facts.h */
     OPF_VEC(struct opf_removed) removed; /* nodes that a pass took out, for `explain` */
     const struct opf_user_ops *operators; /* a user's own operators (ops/user.h), NULL for none; outlives the module */

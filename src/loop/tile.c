@@ -13,14 +13,38 @@ static const char *source_name(opf_operand_source source) {
     return "";
 }
 
-static void describe(opf_tiler *tiler) {
+static void describe(opf_tiler *tiler, const char *no_winograd) {
     const opf_tile *tile = tiler->tile;
     opf_text text = {0};
+    if (tile->winograd) opf_text_printf(&text, "Winograd F(%d x %d, 3 x 3), %lld lines of tiles a unit, ", tile->winograd, tile->winograd, (long long)opf_dim_nominal(tile->column_chunk) / tile->winograd);
     opf_text_printf(&text, "contraction, tile %d x %d vectors, A %s, B %s", tile->height, tile->width, source_name(tile->a.source), source_name(tile->b.source));
     if (tile->depth_block) opf_text_printf(&text, ", depth in passes of %lld", (long long)tile->depth_block);
     opf_text_add(&text, tile->stores_direct ? ", stored from registers" : "");
+    if (no_winograd) opf_text_printf(&text, "; winograd: %s", no_winograd);
     tiler->nest->schedule = opf_arena_string(tiler->arena, opf_text_string(&text));
     opf_text_free(&text);
+}
+
+static void reset(opf_tiler *tiler) {
+    opf_nest *nest = tiler->nest;
+    nest->packed.count = 0;
+    nest->units = nest->scratch_bytes = NULL;
+    *tiler->tile = (opf_tile){0};
+}
+
+static bool by_winograd(opf_tiler *tiler, const char **why_not) {
+    if (!opf_tiler_anchor(tiler) || !opf_tiler_may_be_winograd(tiler)) return false;
+    tiler->winograd = true;
+    bool done = opf_tiler_match(tiler) && opf_tiler_epilogue(tiler) && opf_tiler_winograd(tiler);
+    tiler->winograd = false;
+    if (done) return true;
+    *why_not = tiler->why;
+    reset(tiler);
+    return false;
+}
+
+static bool by_sums(opf_tiler *tiler) {
+    return opf_tiler_match(tiler) && opf_tiler_epilogue(tiler) && opf_tiler_operands(tiler) && opf_tiler_sizes(tiler) && opf_tiler_pack(tiler);
 }
 
 bool opf_tile_schedule(opf_nest *nest, const char **why_not) {
@@ -28,16 +52,16 @@ bool opf_tile_schedule(opf_nest *nest, const char **why_not) {
     opf_tile tile = {0};
     opf_tiler tiler = {.nest = nest, .tile = &tile, .pool = nest->pool, .arena = opf_pool_arena(nest->pool), .stages = &group->stages,
                        .n_inputs = (int)group->stages.inputs.count};
-    bool done = opf_tiler_match(&tiler) && opf_tiler_epilogue(&tiler) && opf_tiler_operands(&tiler) && opf_tiler_sizes(&tiler) && opf_tiler_pack(&tiler);
+    const char *no_winograd = NULL;
+    bool done = by_winograd(&tiler, &no_winograd) || by_sums(&tiler);
     if (!done) {
         *why_not = tiler.why;
-        nest->packed.count = 0;
-        nest->units = nest->scratch_bytes = NULL;
+        reset(&tiler);
         return false;
     }
     nest->tile = opf_arena_copy(tiler.arena, &tile, sizeof tile);
     nest->flops = group->flops;
     nest->bytes = group->bytes_after;
-    describe(&tiler);
+    describe(&tiler, no_winograd);
     return true;
 }

@@ -17,6 +17,8 @@
  *            Rows of the copy are `pitch` wide, and so are the flat columns: what falls between rows is computed and dropped.
  * Constants are packed when the program is built.
  *
+ * A window of 3 x 3 taps at stride 1 may go through Winograd's products instead (loop/winograd.h): tiles are then the columns.
+ *
  * What follows the anchor runs on blocks of the sums while these are in the cache: the epilogue. */
 #ifndef OPF_LOOP_TILE_H
 #define OPF_LOOP_TILE_H
@@ -78,6 +80,10 @@ typedef struct opf_tile {
     const opf_expr *window_value; /* B over the outer and depth variables, with u in the place of each column variable */
     const opf_expr *const *point;      /* the anchor's plain variables over the axes: where a sum stands in results */
     OPF_VEC(opf_tile_stage) epilogue;
+    int winograd;              /* outputs a side of Winograd's tiles; 0: the sum as it stands. Then the depth is the first depth
+                                  axis alone, the others being taps, and A's panels come once for each product of a tile */
+    opf_dim tile_lines, tile_columns; /* Winograd: the tiles */
+    opf_dim tile_pitch;        /* Winograd: distance of the depth steps in the transformed input, and of rows of products */
     int interleave;            /* so many rows, the last row axis, lie between each other in the result; 1: none do */
     int height, width;         /* of the tile, in rows and vectors */
     int tail;                  /* vectors of a unit's last panel of columns where they are known to be fewer; else `width` */
@@ -91,6 +97,7 @@ typedef struct opf_tile {
     bool stores_direct;        /* sums go straight into the result: no block */
     bool packs_tail;           /* B in place: a last panel that is not full is read from a packed copy */
     opf_dim plane;             /* window: floats of one plane of the copy */
+    opf_dim window_floats, product_floats; /* Winograd's scratch: window, transformed input (b_floats), products, block */
     opf_dim a_floats, b_floats, at_floats, tail_floats, block_floats; /* scratch of a part, in this order, each a multiple of 16 */
 } opf_tile;
 

@@ -14,6 +14,7 @@ typedef struct opf_tiler {
     const opf_stage *anchor;
     bool *depends;             /* by stage: on the anchor (itself included) */
     const opf_expr **root;     /* the anchor's variables over the tile's axes */
+    bool winograd;             /* columns are the window's, whatever their number */
     const char *why;           /* why not */
 } opf_tiler;
 
@@ -38,6 +39,20 @@ bool opf_tiler_epilogue(opf_tiler *tiler);  /* what follows the anchor */
 bool opf_tiler_operands(opf_tiler *tiler);  /* how each operand is read; needs no sizes */
 bool opf_tiler_sizes(opf_tiler *tiler);     /* tile, blocks, units, scratch */
 bool opf_tiler_pack(opf_tiler *tiler);      /* constants: the groups that pack them */
+
+/* Instead of the last three: by Winograd's products. */
+bool opf_tiler_may_be_winograd(opf_tiler *tiler); /* needs the anchor only */
+bool opf_tiler_winograd(opf_tiler *tiler);
+/* Packs A once for each product of a tile: `filters` is A with its taps gone, over variables n_axes and n_axes + 1 below `side`. */
+bool opf_tiler_pack_filters(opf_tiler *tiler, const opf_expr *filters, int side);
+
+bool opf_tiler_anchor(opf_tiler *tiler);    /* the first part of opf_tiler_match */
+/* Takes B's taps into windows of the columns; false where no depth axis slides along a column axis. */
+bool opf_tiler_windows(opf_tiler *tiler);
+
+/* The tile that computes rows x vectors of columns in the fewest cycles a depth step, which are returned. */
+double opf_tiler_tile(const opf_machine *machine, int64_t rows, bool rows_known, int64_t vectors, int interleave, int *height, int *width);
+double opf_tile_cycles(int64_t rows, int64_t vectors, int height, int width);
 
 /* The one constant that the operand is computed from, if nothing else of the group reads it: an input, or -1. */
 int opf_tiler_constant(const opf_tiler *tiler, const opf_tile_operand *operand);

@@ -30,8 +30,9 @@ const opf_expr *opf_tiler_inline(opf_tiler *tiler, const opf_expr *e) {
 
 /* ---- the anchor ---- */
 
-static bool find_anchor(opf_tiler *tiler) {
+bool opf_tiler_anchor(opf_tiler *tiler) {
     tiler->tile->anchor = -1;
+    tiler->anchor = NULL;
     for (size_t s = 0; s < tiler->stages->list.count; s++) {
         const opf_stage *stage = tiler->stages->list.data[s];
         if (!stage->n_reduce) continue;
@@ -217,12 +218,36 @@ static int choose_columns(candidate *c, const int *axes, int n) {
     return swap ? left : right;
 }
 
+typedef struct constancy { const opf_tiler *tiler; bool all; } constancy;
+
+static bool visit_constancy(const opf_expr *e, void *data) {
+    constancy *c = data;
+    if (e->kind == OPF_EXPR_LOAD && (e->index >= c->tiler->n_inputs || !c->tiler->stages->inputs.data[e->index]->constant)) c->all = false;
+    return c->all;
+}
+
+static bool reads_constants_only(const opf_tiler *tiler, const opf_expr *e) {
+    constancy c = {tiler, true};
+    opf_expr_visit(tiler->pool, e, visit_constancy, &c);
+    return c.all;
+}
+
+/* Columns are those of the operand that is no constant. */
+static int columns_of_window(const opf_tiler *tiler, candidate *c, const int *axes, int n) {
+    if (reads_constants_only(tiler, c->right)) {
+        const opf_expr *keep = c->left;
+        c->left = c->right;
+        c->right = keep;
+    }
+    return last_own(axes, n, c->right, c->left);
+}
+
 static bool assign_roles(opf_tiler *tiler, candidate *c) {
     int axes[3 * OPF_MAX_RANK], depth[3 * OPF_MAX_RANK];
     int n = axes_in_place_of(c, 0, tiler->anchor->n_axes, axes), n_depth = axes_in_place_of(c, tiler->anchor->n_axes, tiler->anchor->n_reduce, depth);
     if (n == 0) return opf_tiler_refuse(tiler, "the result is a single element");
     if (n_depth == 0) return opf_tiler_refuse(tiler, "the sum has a single term");
-    int last = choose_columns(c, axes, n), before;
+    int last = tiler->winograd ? columns_of_window(tiler, c, axes, n) : choose_columns(c, axes, n), before;
     if (last < 0) return opf_tiler_refuse(tiler, "no axis belongs to one operand alone");
     for (before = last - 1; before >= 0; before--)
         if (opf_expr_has_var(c->right, axes[before]) && !opf_expr_has_var(c->left, axes[before])) break;
@@ -252,7 +277,7 @@ static bool count_node(const opf_expr *e, void *data) {
 
 bool opf_tiler_match(opf_tiler *tiler) {
     candidate c = {0};
-    if (!find_anchor(tiler)) return false;
+    if (!opf_tiler_anchor(tiler)) return false;
     for (size_t k = 0; k < tiler->nest->group->results.count; k++)
         if (opf_dtype_is_packed(tiler->nest->group->results.data[k].value->dtype)) return opf_tiler_refuse(tiler, "elements of a result share bytes");
     find_dependent(tiler);

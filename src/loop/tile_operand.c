@@ -155,8 +155,7 @@ static bool take_window(const opf_tiler *tiler, opf_tile_window *window, const o
     return true;
 }
 
-/* False where no depth axis slides along a column axis. */
-static bool find_windows(opf_tiler *tiler) {
+bool opf_tiler_windows(opf_tiler *tiler) {
     opf_tile *tile = tiler->tile;
     opf_pool *pool = tiler->pool;
     bool any = false;
@@ -196,7 +195,7 @@ static void choose_b(opf_tiler *tiler) {
         tile->b.source = OPF_SOURCE_CONSTANT;
     } else if (plain && opf_is_value(tile->b.stride, 1)) {
         tile->b.source = OPF_SOURCE_ROWS;
-    } else if (!find_windows(tiler) && is_contiguous(tiler, tile->b.value, last_depth) && !is_contiguous(tiler, tile->b.value, last_column)) {
+    } else if (!opf_tiler_windows(tiler) && is_contiguous(tiler, tile->b.value, last_depth) && !is_contiguous(tiler, tile->b.value, last_column)) {
         tile->b.source = OPF_SOURCE_PANELS;
         tile->b.depth_is_contiguous = true;
     } else {
@@ -256,12 +255,16 @@ static opf_group *packing_group(opf_tiler *tiler, const opf_value *constant, con
     return group;
 }
 
-/* The stage [outer axes that the operand walks along][panel][depth axes][panel_width]: the operand, zeros beyond `extent`. */
-static bool pack_constant(opf_tiler *tiler, opf_tile_operand *operand, int first, int count, opf_dim extent, int64_t panel_width) {
+static bool is_tap(const opf_tile *tile, int axis) { return axis == tile->windows[0].tap || axis == tile->windows[1].tap; }
+
+/* The stage [outer axes that the operand walks along][side][side][panel][depth axes][panel_width]: `value`, zeros beyond `extent`.
+ * `side` 0: no such axes; else they are the variables behind the tile's own, and the depth is without taps. */
+static bool pack_constant(opf_tiler *tiler, opf_tile_operand *operand, const opf_expr *value, int first, int count, opf_dim extent, int64_t panel_width,
+                          int side) {
     opf_tile *tile = tiler->tile;
     opf_pool *pool = tiler->pool;
     int input = opf_tiler_constant(tiler, operand);
-    const opf_expr *bind[3 * OPF_MAX_RANK] = {NULL};
+    const opf_expr *bind[3 * OPF_MAX_RANK + 2] = {NULL};
     opf_dim extents[3 * OPF_MAX_RANK];
     const char *names[3 * OPF_MAX_RANK];
     int n = 0;
@@ -271,10 +274,16 @@ static bool pack_constant(opf_tiler *tiler, opf_tile_operand *operand, int first
         extents[n] = tile->axes[k].extent;
         bind[k] = opf_var(pool, n++);
     }
+    for (int k = 0; side && k < 2; k++) {
+        names[n] = k ? "column" : "line";
+        extents[n] = opf_int(pool, side);
+        bind[tile->n_axes + k] = opf_var(pool, n++);
+    }
     int panel = n++;
     extents[panel] = opf_ceildiv(pool, extent, opf_int(pool, panel_width));
     names[panel] = "panel";
     for (int k = opf_tile_first_depth(tile); k < tile->n_axes; k++) {
+        if (side && is_tap(tile, k)) continue;
         names[n] = tile->axes[k].name;
         extents[n] = tile->axes[k].extent;
         bind[k] = opf_var(pool, n++);
@@ -285,7 +294,7 @@ static bool pack_constant(opf_tiler *tiler, opf_tile_operand *operand, int first
     if (n > OPF_MAX_RANK) return opf_tiler_refuse(tiler, "too many axes");
     const opf_expr *flat = opf_add(pool, opf_mul(pool, opf_var(pool, panel), opf_int(pool, panel_width)), opf_var(pool, lane));
     take_apart(tiler, flat, first, count, bind);
-    const opf_expr *body = opf_expr_bind(pool, operand->value, tile->n_axes, bind);
+    const opf_expr *body = opf_expr_bind(pool, value, tile->n_axes + 2, bind);
     body = opf_expr_map(pool, body, renumber, NULL);
     const opf_expr *inside = opf_binary(pool, OPF_OP_LT, flat, extent);
     body = opf_expr_simplify(pool, opf_select(pool, inside, body, opf_real(pool, OPF_FLOAT32, 0)), (opf_domain){n, extents});
@@ -301,9 +310,15 @@ static bool pack_constant(opf_tiler *tiler, opf_tile_operand *operand, int first
 bool opf_tiler_pack(opf_tiler *tiler) {
     opf_tile *tile = tiler->tile;
     if (tile->a.source == OPF_SOURCE_CONSTANT &&
-        !pack_constant(tiler, &tile->a, opf_tile_first_row(tile), tile->n_row, tile->rows, tile->height))
+        !pack_constant(tiler, &tile->a, tile->a.value, opf_tile_first_row(tile), tile->n_row, tile->rows, tile->height, 0))
         return false;
     if (tile->b.source == OPF_SOURCE_CONSTANT)
-        return pack_constant(tiler, &tile->b, opf_tile_first_column(tile), tile->n_column, tile->columns, (int64_t)tile->width * tiler->nest->machine->lanes);
+        return pack_constant(tiler, &tile->b, tile->b.value, opf_tile_first_column(tile), tile->n_column, tile->columns,
+                             (int64_t)tile->width * tiler->nest->machine->lanes, 0);
     return true;
+}
+
+bool opf_tiler_pack_filters(opf_tiler *tiler, const opf_expr *filters, int side) {
+    opf_tile *tile = tiler->tile;
+    return pack_constant(tiler, &tile->a, filters, opf_tile_first_row(tile), tile->n_row, tile->rows, tile->height, side);
 }

@@ -42,7 +42,7 @@ static double step_cycles(int height, int width) {
     return cycles > 4.7 ? cycles : 4.7;
 }
 
-static double tile_cost(int64_t rows, int64_t vectors, int height, int width) {
+double opf_tile_cycles(int64_t rows, int64_t vectors, int height, int width) {
     int64_t full = vectors / width;
     int tail = (int)(vectors % width);
     double panels = (double)full * step_cycles(height, width) + (tail ? step_cycles(height, tail) : 0);
@@ -67,29 +67,33 @@ static int interleaved_rows(const opf_tiler *tiler) {
     return opf_is_value(row, 1) && opf_is_value(column, extent) ? (int)extent : 1;
 }
 
-/* The tile that computes rows x columns in the fewest cycles; of equals the one with most sums. */
-static void choose_tile(opf_tiler *tiler) {
-    opf_tile *tile = tiler->tile;
-    const opf_machine *machine = tiler->nest->machine;
-    int64_t columns = nominal(tile->columns), rows = 0;
-    if (tile->b.source == OPF_SOURCE_WINDOW && tile->n_column == 2) columns += (nominal(tile->axes[opf_tile_first_column(tile)].extent) - 1) * nominal(tile->windows[1].extra);
-    int64_t vectors = ceil_div(columns, machine->lanes);
-    bool rows_known = opf_is_int(tile->rows, &rows);
+/* Of equals the one with most sums. */
+double opf_tiler_tile(const opf_machine *machine, int64_t rows, bool rows_known, int64_t vectors, int interleave, int *out_height, int *out_width) {
     bool many = machine->vectors >= 32;
     int most_sums = many ? 28 : 12, best_sums = 0, lowest = (int)least(many ? 8 : 4, rows_known ? rows : INT64_MAX);
     double best = 0;
     if (!rows_known) rows = 840; /* many rows: a multiple of every height */
     for (int height = lowest; height <= least(rows, most_sums / 2); height++)
         for (int width = 1; width <= (height >= 4 ? 3 : height >= 2 ? 5 : 8) && height * width <= most_sums; width++) {
-            if (height * width + width + 1 > machine->vectors || (width > 1 && width > vectors) || height % tile->interleave) continue;
-            double cost = tile_cost(rows, vectors, height, width);
+            if (height * width + width + 1 > machine->vectors || (width > 1 && width > vectors) || height % interleave) continue;
+            double cost = opf_tile_cycles(rows, vectors, height, width);
             bool better = best_sums == 0 || cost < best * 0.995 || (cost < best * 1.005 && height * width > best_sums);
             if (!better) continue;
             best = cost;
             best_sums = height * width;
-            tile->height = height;
-            tile->width = width;
+            *out_height = height;
+            *out_width = width;
         }
+    return best;
+}
+
+static void choose_tile(opf_tiler *tiler) {
+    opf_tile *tile = tiler->tile;
+    const opf_machine *machine = tiler->nest->machine;
+    int64_t columns = nominal(tile->columns), rows = 0;
+    if (tile->b.source == OPF_SOURCE_WINDOW && tile->n_column == 2) columns += (nominal(tile->axes[opf_tile_first_column(tile)].extent) - 1) * nominal(tile->windows[1].extra);
+    bool rows_known = opf_is_int(tile->rows, &rows);
+    opf_tiler_tile(machine, rows, rows_known, ceil_div(columns, machine->lanes), tile->interleave, &tile->height, &tile->width);
 }
 
 /* The last panel of a unit's columns is narrower where their number is known and does not fill it. */

@@ -104,24 +104,49 @@ static inline float opf_vmin_lanes(opf_vf v) {
 
 /* Transpose of OPF_LANES rows in place: pairs of rows interleave by 1, 2 (within 128 bits), then 128-bit blocks move. */
 #if OPF_LANES == 16
+#define OPF_LANE_EVENS 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
+#define OPF_LANE_ODDS 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
+#define OPF_LANE_ZIP_LOW 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define OPF_LANE_ZIP_HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#define OPF_LANE_NEXT 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16
 #define OPF_LANE_EVEN_ODD 0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31
 #define OPF_LANE_PAIRS_LOW 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29
 #define OPF_LANE_PAIRS_HIGH 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31
 #define OPF_LANE_QUADS_LOW 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29
 #define OPF_LANE_QUADS_HIGH 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31
 #elif OPF_LANES == 8
+#define OPF_LANE_EVENS 0, 2, 4, 6, 8, 10, 12, 14
+#define OPF_LANE_ODDS 1, 3, 5, 7, 9, 11, 13, 15
+#define OPF_LANE_ZIP_LOW 0, 8, 1, 9, 2, 10, 3, 11
+#define OPF_LANE_ZIP_HIGH 4, 12, 5, 13, 6, 14, 7, 15
+#define OPF_LANE_NEXT 1, 2, 3, 4, 5, 6, 7, 8
 #define OPF_LANE_EVEN_ODD 0, 2, 4, 6, 9, 11, 13, 15
 #define OPF_LANE_PAIRS_LOW 0, 8, 1, 9, 4, 12, 5, 13
 #define OPF_LANE_PAIRS_HIGH 2, 10, 3, 11, 6, 14, 7, 15
 #define OPF_LANE_QUADS_LOW 0, 1, 8, 9, 4, 5, 12, 13
 #define OPF_LANE_QUADS_HIGH 2, 3, 10, 11, 6, 7, 14, 15
 #else
+#define OPF_LANE_EVENS 0, 2, 4, 6
+#define OPF_LANE_ODDS 1, 3, 5, 7
+#define OPF_LANE_ZIP_LOW 0, 4, 1, 5
+#define OPF_LANE_ZIP_HIGH 2, 6, 3, 7
+#define OPF_LANE_NEXT 1, 2, 3, 4
 #define OPF_LANE_EVEN_ODD 0, 2, 5, 7
 #define OPF_LANE_PAIRS_LOW 0, 4, 1, 5
 #define OPF_LANE_PAIRS_HIGH 2, 6, 3, 7
 #define OPF_LANE_QUADS_LOW 0, 1, 4, 5
 #define OPF_LANE_QUADS_HIGH 2, 3, 6, 7
 #endif
+/* Two vectors as one run of elements: those at even places, at odd ones; and the reverse, the two taken in turns. */
+static inline opf_vf opf_veven(opf_vf a, opf_vf b) { return __builtin_shufflevector(a, b, OPF_LANE_EVENS); }
+static inline opf_vf opf_vodd(opf_vf a, opf_vf b) { return __builtin_shufflevector(a, b, OPF_LANE_ODDS); }
+static inline opf_vf opf_vzip_low(opf_vf a, opf_vf b) { return __builtin_shufflevector(a, b, OPF_LANE_ZIP_LOW); }
+static inline opf_vf opf_vzip_high(opf_vf a, opf_vf b) { return __builtin_shufflevector(a, b, OPF_LANE_ZIP_HIGH); }
+/* The lanes moved down by one, x behind the last. */
+static inline opf_vf opf_vnext(opf_vf v, float x) { return __builtin_shufflevector(v, opf_vsplat(x), OPF_LANE_NEXT); }
+/* How many of the lanes `left` elements fill. */
+static inline int opf_lanes_left(int64_t left) { return left < OPF_LANES ? (int)left : OPF_LANES; }
+
 /* Four rows: afterwards row q holds, in each block of four lanes, column 4 * block + q of the four. */
 static inline void opf_vtranspose_blocks(opf_vf *r) {
     opf_vf a = __builtin_shufflevector(r[0], r[1], OPF_LANE_PAIRS_LOW), b = __builtin_shufflevector(r[0], r[1], OPF_LANE_PAIRS_HIGH);

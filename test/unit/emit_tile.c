@@ -1,12 +1,7 @@
 /* Contractions by register tiles against a naive evaluation of the same stages: shapes with odd remainders, strides, pads,
  * dilations, groups, batches, symbolic sizes, transposed and constant operands, epilogues and prologues; every instruction
  * set that this CPU runs, both compilers, and the same bits for any number of parts. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include "tile_case.h"
+#include "tile_check.h"
 
 static opf_dim n(tile_case *c, int64_t value) { return opf_int(c->pool, value); }
 static opf_dim s(tile_case *c, const char *name, int64_t value) { return tile_symbol(c, name, value); }
@@ -199,40 +194,6 @@ static const row rows[] = {
 
 /* ---- the check ---- */
 
-static void check_result(const char *name, const float *got, const float *expected, size_t count) {
-    double largest = 0, worst = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (fabs((double)expected[i]) > largest) largest = fabs((double)expected[i]);
-        double error = fabs((double)got[i] - (double)expected[i]);
-        if (!(error <= worst)) worst = error; /* NaN too */
-    }
-    if (!(worst <= 3e-6 * largest)) fail_msg("%s: error %g, largest value %g", name, worst, largest);
-}
-
-static void check_case(const char *name, tile_case *c) {
-    float **expected = tile_evaluate(c, &c->group.stages, c->inputs);
-    tile_buffers b = tile_buffers_new(c, 5, false);
-    void *first[8] = {NULL};
-    for (int parts = 1; parts <= 5; parts++) {
-        for (int k = 0; k < b.n_results; k++) memset(b.p[b.first_result + k], 0xff, b.result_bytes[k]);
-        tile_run(c, &b, parts);
-        for (int k = 0; k < b.n_results; k++) {
-            const void *got = b.p[b.first_result + k];
-            int tensor = (int)c->group.stages.inputs.count + c->group.results.data[k].stage;
-            if (parts == 1) {
-                check_result(name, got, expected[tensor], b.result_bytes[k] / 4);
-                first[k] = memcpy(malloc(b.result_bytes[k]), got, b.result_bytes[k]);
-            } else if (memcmp(first[k], got, b.result_bytes[k])) {
-                fail_msg("%s: %d parts give other bits than one", name, parts);
-            }
-        }
-    }
-    for (int k = 0; k < b.n_results; k++) free(first[k]);
-    for (size_t i = 0; i < c->group.stages.list.count; i++) free(expected[c->group.stages.inputs.count + i]);
-    free(expected);
-    tile_buffers_free(&b);
-}
-
 static void check_all(const char *machine, const char *compiler, const char *more) {
     tile_case *cases[OPF_COUNT(rows)];
     for (size_t i = 0; i < OPF_COUNT(rows); i++) {
@@ -243,7 +204,7 @@ static void check_all(const char *machine, const char *compiler, const char *mor
     }
     assert_true(tile_compile(cases, OPF_COUNT(rows), compiler, more));
     for (size_t i = 0; i < OPF_COUNT(rows); i++) {
-        check_case(rows[i].name, cases[i]);
+        check_case(rows[i].name, cases[i], 3e-6);
         tile_case_free(cases[i]);
     }
 }

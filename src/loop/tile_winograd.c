@@ -1,0 +1,252 @@
+/* Contractions that slide a 3x3 window: by Winograd's products where that is faster and accurate enough. */
+#include "loop/tile_internal.h"
+#include "loop/winograd.h"
+
+#include <math.h>
+
+/* ---- the forms ---- */
+
+static const opf_winograd_form forms[] = {
+    {2, 4, {0, 1, -1}},
+    {4, 6, {0, 0.75, -0.75, 1.5, -1.5}},
+};
+
+const opf_winograd_form *opf_winograd_form_of(int outputs) {
+    for (size_t i = 0; i < OPF_COUNT(forms); i++)
+        if (forms[i].outputs == outputs) return &forms[i];
+    return NULL;
+}
+
+double opf_winograd_filter(const opf_winograd_form *form, int i, int tap) {
+    int finite = form->inputs - 1;
+    if (i == finite) return tap == 2 ? 1 : 0;
+    double power = 1, factor = 1;
+    for (int k = 0; k < tap; k++) power *= form->points[i];
+    for (int j = 0; j < finite; j++)
+        if (j != i) factor *= form->points[i] - form->points[j];
+    return power / factor;
+}
+
+double opf_winograd_error(const opf_winograd_form *form, int64_t channels) {
+    double growth = form->outputs == 2 ? 2 : 6; /* in roundings, for one channel */
+    return growth * ldexp(1, -24) * sqrt((double)channels);
+}
+
+/* ---- is it one? ---- */
+
+bool opf_tiler_may_be_winograd(opf_tiler *tiler) {
+    const opf_stage *anchor = tiler->anchor;
+    int64_t taps[2];
+    if (anchor->n_reduce != 3) return false;
+    for (int k = 0; k < 2; k++)
+        if (!opf_is_int(anchor->extents[anchor->n_axes + 1 + k], &taps[k])) return false;
+    return taps[0] == 3 && taps[1] == 3;
+}
+
+static bool is_window(const opf_tile_window *window) { return window->tap >= 0 && opf_is_value(window->taps, 3); }
+
+static bool has_form(opf_tiler *tiler) {
+    opf_tile *tile = tiler->tile;
+    if (tile->n_depth != 3) return opf_tiler_refuse(tiler, "one channel a group");
+    if (opf_tiler_constant(tiler, &tile->a) < 0) return opf_tiler_refuse(tiler, "weights that are no constant");
+    if (tile->n_row != 1 || tile->n_column != 2) return opf_tiler_refuse(tiler, "one dimension");
+    if (!opf_tiler_windows(tiler)) return opf_tiler_refuse(tiler, "no sliding window");
+    for (int k = 0; k < 2; k++) {
+        const opf_tile_window *w = &tile->windows[k];
+        if (!is_window(w)) return opf_tiler_refuse(tiler, "no window of 3 x 3");
+        if (w->stride != 1) return opf_tiler_refuse(tiler, opf_arena_printf(tiler->arena, "stride %lld", (long long)w->stride));
+        if (w->dilation != 1) return opf_tiler_refuse(tiler, opf_arena_printf(tiler->arena, "dilation %lld", (long long)w->dilation));
+    }
+    if (tile->windows[0].tap == tile->windows[1].tap || tile->windows[0].tap == opf_tile_first_depth(tile) || tile->windows[1].tap == opf_tile_first_depth(tile))
+        return opf_tiler_refuse(tiler, "channels are not the first axis of the sum");
+    return true;
+}
+
+/* ---- how long does it take? ---- */
+
+static int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+static int64_t nominal(opf_dim dim) {
+    int64_t value = opf_dim_nominal(dim);
+    return value < 1 ? 1 : value;
+}
+
+typedef struct plan {
+    const opf_winograd_form *form;
+    int64_t lines;             /* lines of tiles in a unit */
+    int height, width;
+    double seconds;
+} plan;
+
+typedef struct sizes { int64_t channels, rows, tile_lines, tile_columns, images; } sizes;
+
+/* Cycles in which one vector of tiles of one channel is transformed, there or back; measured. */
+enum { SMALL_TRANSFORM = 45, LARGE_TRANSFORM = 110 };
+
+static double bandwidth(const opf_machine *machine, double bytes) {
+    return bytes < 0.75 * (double)machine->l2_bytes ? machine->l2_bandwidth : bytes < (double)machine->l3_bytes ? machine->l3_bandwidth : machine->dram_bandwidth;
+}
+
+static double filter_bytes(const plan *p, const sizes *s) { return 4.0 * p->form->inputs * p->form->inputs * (double)(s->channels * s->rows); }
+
+/* Floats of the transformed input of a unit. */
+static double input_floats(const plan *p, const sizes *s, int lanes) {
+    return (double)(p->form->inputs * p->form->inputs * s->channels * ceil_div(p->lines * s->tile_columns, lanes) * lanes);
+}
+
+static void estimate(const opf_tiler *tiler, plan *p, const sizes *s) {
+    const opf_machine *machine = tiler->nest->machine;
+    int lanes = machine->lanes, products = p->form->inputs * p->form->inputs;
+    int64_t units = ceil_div(s->tile_lines, p->lines), last = s->tile_lines - (units - 1) * p->lines;
+    double clock = machine->flops_per_second / 4 / lanes;
+    double cycles = opf_tiler_tile(machine, s->rows, true, ceil_div(p->lines * s->tile_columns, lanes), 1, &p->height, &p->width) * (double)(units - 1);
+    cycles += opf_tile_cycles(s->rows, ceil_div(last * s->tile_columns, lanes), p->height, p->width);
+    double multiply = cycles * products * (double)s->channels / 0.9 / clock;
+    double stream = filter_bytes(p, s) * (double)units / bandwidth(machine, filter_bytes(p, s) + 4 * input_floats(p, s, lanes));
+    double transforms = (double)(s->channels + s->rows) * (double)(s->tile_lines * ceil_div(s->tile_columns, lanes)) / clock;
+    transforms *= p->form->outputs == 2 ? SMALL_TRANSFORM : LARGE_TRANSFORM;
+    p->seconds = (double)s->images * ((multiply > stream ? multiply : stream) + transforms);
+}
+
+/* The best number of lines a unit: transformed, they stay in L2 beside what is multiplied. */
+static plan best_plan(const opf_tiler *tiler, const opf_winograd_form *form, sizes s) {
+    plan best = {.form = form, .seconds = INFINITY};
+    double room = 0.6 * (double)tiler->nest->machine->l2_bytes;
+    for (int64_t lines = 1; lines <= s.tile_lines && lines <= 64; lines++) {
+        plan p = {.form = form, .lines = ceil_div(s.tile_lines, ceil_div(s.tile_lines, lines))};
+        if (p.lines != lines || (lines > 1 && 4 * input_floats(&p, &s, tiler->nest->machine->lanes) > room)) continue;
+        estimate(tiler, &p, &s);
+        if (p.seconds < best.seconds) best = p;
+    }
+    return best;
+}
+
+/* Without: columns are as wide as the copied lines (tile_sizes.c). */
+static double direct_seconds(const opf_tiler *tiler, const sizes *s, int64_t lines, int64_t columns) {
+    const opf_machine *machine = tiler->nest->machine;
+    int height = 1, width = 1;
+    double cycles = opf_tiler_tile(machine, s->rows, true, ceil_div(lines * (columns + 2) - 2, machine->lanes), 1, &height, &width);
+    double multiply = 9 * cycles * (double)s->channels / 0.86 * 4 * machine->lanes / machine->flops_per_second;
+    double weights = 36.0 * (double)(s->channels * s->rows), stream = weights / bandwidth(machine, weights);
+    return (double)s->images * (multiply > stream ? multiply : stream);
+}
+
+static bool choose(opf_tiler *tiler, plan *out) {
+    opf_tile *tile = tiler->tile;
+    int first = opf_tile_first_column(tile);
+    int64_t lines = nominal(tile->axes[first].extent), columns = nominal(tile->axes[first + 1].extent), channels, rows, images = 1;
+    opf_accuracy accuracy = tiler->nest->group->results.data[0].value->graph->module->accuracy;
+    if (!opf_is_int(tile->axes[opf_tile_first_depth(tile)].extent, &channels) || !opf_is_int(tile->axes[opf_tile_first_row(tile)].extent, &rows))
+        return opf_tiler_refuse(tiler, "channels that are not known");
+    if (accuracy == OPF_ACCURACY_EXACT) return opf_tiler_refuse(tiler, "--accuracy=exact");
+    for (int k = 0; k < tile->n_outer; k++) images *= nominal(tile->axes[k].extent);
+    *out = (plan){.seconds = INFINITY};
+    for (size_t i = 0; i < OPF_COUNT(forms); i++) {
+        const opf_winograd_form *form = &forms[i];
+        if (form->outputs > 2 && (accuracy != OPF_ACCURACY_NORMAL || opf_winograd_error(form, channels) > 1e-4)) continue;
+        sizes s = {channels, rows, ceil_div(lines, form->outputs), ceil_div(columns, form->outputs), images};
+        plan p = best_plan(tiler, form, s);
+        if (p.seconds < out->seconds) *out = p;
+    }
+    sizes s = {.channels = channels, .rows = rows, .images = images};
+    double direct = direct_seconds(tiler, &s, lines, columns);
+    if (!(out->seconds < 0.95 * direct)) return opf_tiler_refuse(tiler, opf_arena_printf(tiler->arena, "%.3f ms expected, %.3f without", out->seconds * 1e3, direct * 1e3));
+    return true;
+}
+
+/* ---- sizes ---- */
+
+static opf_dim rounded(opf_pool *pool, opf_dim dim, int64_t to) { return opf_mul(pool, opf_ceildiv(pool, dim, opf_int(pool, to)), opf_int(pool, to)); }
+
+static void set_units(opf_tiler *tiler, const plan *p) {
+    enum { FEW_UNITS = 8 };
+    opf_tile *tile = tiler->tile;
+    opf_pool *pool = tiler->pool;
+    opf_dim outer = opf_int(pool, 1);
+    int64_t rows = nominal(tile->rows), others;
+    for (int k = 0; k < tile->n_outer; k++) outer = opf_mul(pool, outer, tile->axes[k].extent);
+    outer = opf_mul(pool, outer, opf_ceildiv(pool, tile->tile_lines, opf_int(pool, p->lines)));
+    others = nominal(outer);
+    /* Each part that takes rows of the same tiles transforms the input anew: only where there are few tiles. */
+    int64_t cuts = others < FEW_UNITS ? ceil_div(FEW_UNITS, others) : 1, chunk = ceil_div(ceil_div(rows, cuts), p->height) * p->height;
+    tile->row_chunk = opf_int(pool, chunk);
+    tiler->nest->units = opf_mul(pool, outer, opf_int(pool, ceil_div(rows, chunk)));
+    int64_t floats = tiler->nest->machine->l2_bytes / 8 / 4, columns = ceil_div(p->lines * nominal(tile->tile_columns), 16) * 16;
+    int64_t block = floats / columns / (p->form->inputs * p->form->inputs) / p->height;
+    tile->block_rows = (block < 1 ? 1 : block) * p->height;
+    if (tile->block_rows > chunk) tile->block_rows = chunk;
+}
+
+static void set_sizes(opf_tiler *tiler, const plan *p) {
+    opf_tile *tile = tiler->tile;
+    opf_pool *pool = tiler->pool;
+    int lanes = tiler->nest->machine->lanes, m = p->form->outputs, n = p->form->inputs, first = opf_tile_first_column(tile);
+    opf_dim lines = opf_int(pool, p->lines), outputs = opf_int(pool, m), vector = opf_int(pool, lanes);
+    tile->winograd = m;
+    tile->height = p->height;
+    tile->width = tile->tail = p->width;
+    tile->interleave = 1;
+    tile->rows = tile->axes[opf_tile_first_row(tile)].extent;
+    tile->depth = tile->axes[opf_tile_first_depth(tile)].extent;
+    tile->columns = opf_mul(pool, tile->axes[first].extent, tile->axes[first + 1].extent);
+    tile->tile_lines = opf_ceildiv(pool, tile->axes[first].extent, outputs);
+    tile->tile_columns = opf_ceildiv(pool, tile->axes[first + 1].extent, outputs);
+    tile->column_chunk = opf_int(pool, p->lines * m);
+    /* A line of input ends with what the last vector of tiles reads. */
+    tile->pitch = opf_add(pool, opf_mul(pool, rounded(pool, tile->tile_columns, lanes), outputs), vector);
+    opf_dim panels = rounded(pool, opf_mul(pool, lines, tile->tile_columns), (int64_t)lanes * p->width);
+    opf_dim written = opf_add(pool, opf_mul(pool, opf_int(pool, p->lines - 1), tile->tile_columns), rounded(pool, tile->tile_columns, lanes));
+    tile->tile_pitch = opf_max(pool, panels, rounded(pool, written, lanes));
+    set_units(tiler, p);
+    opf_dim products = opf_int(pool, n * n);
+    tile->a_floats = tile->at_floats = tile->tail_floats = tile->plane = opf_int(pool, 0);
+    tile->window_floats = rounded(pool, opf_mul(pool, opf_int(pool, p->lines * m + 2), tile->pitch), 16);
+    tile->b_floats = rounded(pool, opf_mul(pool, opf_mul(pool, products, tile->depth), tile->tile_pitch), 16);
+    tile->product_floats = rounded(pool, opf_mul(pool, opf_int(pool, n * n * tile->block_rows), tile->tile_pitch), 16);
+    tile->block_floats = rounded(pool, opf_mul(pool, opf_int(pool, p->lines * m), tile->axes[first + 1].extent), 16);
+    opf_dim floats = opf_add(pool, opf_add(pool, tile->window_floats, tile->b_floats), opf_add(pool, tile->product_floats, tile->block_floats));
+    tiler->nest->scratch_bytes = opf_mul(pool, floats, opf_int(pool, 4));
+}
+
+/* ---- the filters ---- */
+
+/* The coefficient of a tap as an expression over variable `position`. */
+static const opf_expr *coefficient(opf_pool *pool, const opf_winograd_form *form, int position, int tap) {
+    const opf_expr *value = opf_real(pool, OPF_FLOAT64, opf_winograd_filter(form, form->inputs - 1, tap));
+    for (int i = form->inputs - 2; i >= 0; i--) {
+        const opf_expr *here = opf_binary(pool, OPF_OP_EQ, opf_var(pool, position), opf_int(pool, i));
+        value = opf_select(pool, here, opf_real(pool, OPF_FLOAT64, opf_winograd_filter(form, i, tap)), value);
+    }
+    return value;
+}
+
+/* The weights with their taps' variables replaced by products over all taps: in double, rounded once. */
+static const opf_expr *filtered(opf_tiler *tiler, int i, int j) {
+    opf_tile *tile = tiler->tile;
+    opf_pool *pool = tiler->pool;
+    const opf_winograd_form *form = opf_winograd_form_of(tile->winograd);
+    const opf_expr *sum = NULL;
+    for (int a = 0; a < 3; a++) {
+        const opf_expr *line = NULL;
+        for (int b = 0; b < 3; b++) {
+            const opf_expr *bind[3 * OPF_MAX_RANK] = {NULL};
+            bind[tile->windows[0].tap] = opf_int(pool, a);
+            bind[tile->windows[1].tap] = opf_int(pool, b);
+            const opf_expr *weight = opf_cast(pool, OPF_FLOAT64, opf_expr_bind(pool, tile->a.value, tile->n_axes, bind));
+            const opf_expr *term = opf_binary(pool, OPF_OP_MUL, coefficient(pool, form, j, b), weight);
+            line = line ? opf_binary(pool, OPF_OP_ADD, line, term) : term;
+        }
+        const opf_expr *term = opf_binary(pool, OPF_OP_MUL, coefficient(pool, form, i, a), line);
+        sum = sum ? opf_binary(pool, OPF_OP_ADD, sum, term) : term;
+    }
+    return opf_cast(pool, OPF_FLOAT32, sum);
+}
+
+bool opf_tiler_winograd(opf_tiler *tiler) {
+    plan p;
+    if (!has_form(tiler) || !choose(tiler, &p)) return false;
+    set_sizes(tiler, &p);
+    int i = tiler->tile->n_axes, j = i + 1; /* fresh variables: line and column of the product */
+    tiler->tile->a.source = OPF_SOURCE_CONSTANT;
+    tiler->tile->b.source = OPF_SOURCE_WINDOW;
+    return opf_tiler_pack_filters(tiler, filtered(tiler, i, j), p.form->inputs);
+}
