@@ -96,6 +96,7 @@ static opf_status check_types(const opf_nest *nest) {
 opf_status opf_emit_kernel_body(const opf_nest *nest, opf_text *out) {
     opf_status status = check_types(nest);
     if (status != OPF_OK) return status;
+    opf_emit_product_functions(nest, out);
     if (nest->tile) {
         opf_emit_tile_functions(nest, out);
         print_tile(nest, out);
@@ -108,6 +109,7 @@ opf_status opf_emit_kernel_body(const opf_nest *nest, opf_text *out) {
 static opf_status emit_function(const opf_nest *nest, const char *name, bool private, opf_text *out) {
     opf_status status = check_types(nest);
     if (status != OPF_OK) return status;
+    opf_emit_product_functions(nest, out);
     if (nest->tile) opf_emit_tile_functions(nest, out);
     opf_emit_banner(nest, out);
     if (!private) opf_text_printf(out, "void %s(const opf_args *args, int part, int parts);\n", name);

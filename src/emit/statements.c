@@ -134,6 +134,8 @@ static void print_share(opf_statements *s, const opf_code *code) {
     declare(s, code->variable);
     const char *name = s->variables[code->variable];
     line(s, "for (int64_t %s = %s.begin; %s < %s.end; %s++) {", name, share, name, share, name);
+    s->unit = name;
+    s->share = share;
     print_body(s, &code->body);
     opf_names_release(&s->names, mark);
 }
@@ -230,6 +232,21 @@ static void print_transpose(opf_statements *s, const opf_code *code) {
          source, text_of(s, code->from, false), text_of(s, code->limit, false), text_of(s, code->to, false));
 }
 
+/* ---- blocks of rows ---- */
+
+static void print_product(opf_statements *s, const opf_code *code) {
+    opf_run to = {code->buffer, code->offset};
+    const char *sums = run_text(s, &to), *a = run_text(s, &code->operands[0]), *b = run_text(s, &code->operands[1]);
+    line(s, "opf_rows_%dx%d(%s, %s, %s, %s, %s, %s, %s, %s, %s);", code->height, code->width, text_of(s, code->to, false), text_of(s, code->columns, false),
+         text_of(s, code->depth, false), a, text_of(s, code->from, false), b, text_of(s, code->limit, false), sums, text_of(s, code->value, false));
+}
+
+static void print_fresh(opf_statements *s, const opf_code *code) {
+    if (code->value) line(s, "if (%s == %s.begin || (%s)) {", s->unit, s->share, text_of(s, code->value, false));
+    else line(s, "if (%s == %s.begin) {", s->unit, s->share);
+    print_body(s, &code->body);
+}
+
 /* ---- all ---- */
 
 static void print_note(opf_statements *s, const char *text) {
@@ -259,6 +276,8 @@ static void print_code(opf_statements *s, const opf_code *code) {
     case OPF_CODE_STORE: print_store(s, code); break;
     case OPF_CODE_REDUCE: print_reduce(s, code); break;
     case OPF_CODE_TRANSPOSE: print_transpose(s, code); break;
+    case OPF_CODE_PRODUCT: print_product(s, code); break;
+    case OPF_CODE_FRESH: print_fresh(s, code); break;
     }
 }
 

@@ -11,4 +11,7 @@ void opf_emit_tile_functions(const opf_nest *nest, opf_text *out);
 /* The statements of the kernel's body, behind the locals of its symbols; indented by one level. */
 void opf_emit_tile(const opf_nest *nest, opf_text *out);
 
+/* The functions of the products in a nest in blocks of rows, in the same way. */
+void opf_emit_product_functions(const opf_nest *nest, opf_text *out);
+
 #endif

@@ -49,6 +49,10 @@ typedef enum opf_code_kind {
     OPF_CODE_ARRAY,            /* stack array `buffer` exists from here on */
     OPF_CODE_STORE,            /* buffer[offset] = value; registers (offset NULL) come into being with their first store */
     OPF_CODE_REDUCE,           /* register buffer = [buffer combined with] the reduction of `to` contiguous elements */
+    OPF_CODE_FRESH,            /* `body` where the unit is the part's first, or `value` holds (NULL: the first alone) */
+    OPF_CODE_PRODUCT,          /* rows r below `to` and columns c of buffer[offset + r * value + c] = sum over k below depth of
+                                  operand 0 [r * from + k] * operand 1 [k * limit + c], by a register tile; whole vectors are
+                                  read and written behind the last column */
     OPF_CODE_TRANSPOSE         /* buffer[offset + r * value + c] = operand 0 [c * from + r], r below limit, c below to */
 } opf_code_kind;
 
@@ -70,6 +74,8 @@ struct opf_code {
     bool independent;          /* loop: its iterations do not touch what others of them write */
     int n_operands;            /* reduce: 1; 2: SUM of products */
     opf_run operands[2];
+    const opf_expr *columns, *depth; /* product */
+    int height, width;         /* product: of the tile, in rows and vectors */
     opf_block body;
 };
 

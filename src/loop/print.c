@@ -12,7 +12,8 @@ static void visit_expr(const opf_nest *nest, const opf_expr *e, opf_expr_visitor
 static void visit_block(const opf_nest *nest, const opf_block *block, opf_expr_visitor visit, void *data) {
     for (size_t i = 0; i < block->list.count; i++) {
         const opf_code *code = block->list.data[i];
-        const opf_expr *all[] = {code->from, code->to, code->limit, code->offset, code->value, code->operands[0].offset, code->operands[1].offset};
+        const opf_expr *all[] = {code->from, code->to, code->limit, code->offset, code->value, code->operands[0].offset, code->operands[1].offset,
+                                 code->columns, code->depth};
         for (size_t k = 0; k < OPF_COUNT(all); k++) visit_expr(nest, all[k], visit, data);
         visit_block(nest, &code->body, visit, data);
     }
@@ -61,11 +62,12 @@ static void add_loops(const opf_nest *nest, const opf_block *block, opf_text *ou
     for (size_t i = 0; i < block->list.count && out->length < MOST_LINE; i++) {
         const opf_code *code = block->list.data[i];
         bool loop = code->kind == OPF_CODE_LOOP || code->kind == OPF_CODE_SHARE;
-        if (code->kind == OPF_CODE_REDUCE || code->kind == OPF_CODE_TRANSPOSE) {
-            opf_text_printf(out, "%s%s", first ? "" : ", ", code->kind == OPF_CODE_REDUCE ? "row" : "transpose");
+        if (code->kind == OPF_CODE_REDUCE || code->kind == OPF_CODE_TRANSPOSE || code->kind == OPF_CODE_PRODUCT) {
+            const char *what = code->kind == OPF_CODE_REDUCE ? "row" : code->kind == OPF_CODE_PRODUCT ? "product" : "transpose";
+            opf_text_printf(out, "%s%s", first ? "" : ", ", what);
             first = false;
         }
-        if (!loop && code->kind != OPF_CODE_IF) continue;
+        if (!loop && code->kind != OPF_CODE_IF && code->kind != OPF_CODE_FRESH) continue;
         if (!first) opf_text_add(out, ", ");
         first = false;
         if (loop && code->variable >= 0) opf_text_printf(out, "%s%s", code->kind == OPF_CODE_SHARE ? "shared " : "", nest->variables.data[code->variable].name);
@@ -152,6 +154,19 @@ static void print_head(const printer *p, const opf_code *code) {
         print_e(p, code->value);
         break;
     case OPF_CODE_REDUCE: print_reduce(p, code); break;
+    case OPF_CODE_FRESH:
+        opf_text_add(p->out, "first");
+        if (!code->value) break;
+        opf_text_add(p->out, " or ");
+        print_e(p, code->value);
+        break;
+    case OPF_CODE_PRODUCT:
+        print_run(p, code->buffer, code->offset);
+        opf_text_printf(p->out, " = product %d x %d of ", code->height, code->width);
+        print_run(p, code->operands[0].buffer, code->operands[0].offset);
+        opf_text_add(p->out, " and ");
+        print_run(p, code->operands[1].buffer, code->operands[1].offset);
+        break;
     case OPF_CODE_TRANSPOSE:
         print_run(p, code->buffer, code->offset);
         opf_text_add(p->out, " = transposed ");

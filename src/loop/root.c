@@ -29,7 +29,7 @@ static void add_item(opf_scheduler *s, opf_slots *slots, opf_item *item) {
     add_targets(s, slots, &item->results);
 }
 
-static opf_slots all_slots(opf_scheduler *s, opf_root *root) {
+opf_slots opf_root_slots(opf_scheduler *s, opf_root *root) {
     opf_slots slots = {0};
     add_targets(s, &slots, &root->outputs);
     for (int i = 0; i < s->n_stages; i++)
@@ -78,7 +78,7 @@ static void take_results(opf_scheduler *s, opf_item *item) {
     }
 }
 
-static void make_linear(opf_scheduler *s, opf_root *root) {
+void opf_root_linear(opf_scheduler *s, opf_root *root) {
     for (int i = 0; i < s->n_stages; i++)
         if (root->items[i]) make_buffer(s, root->items[i]);
     for (int i = 0; i < s->n_stages; i++) {
@@ -147,8 +147,8 @@ static void merge_order(opf_scheduler *s, opf_root *root, opf_slots *slots) {
     }
 }
 
-static void simplify_axes(opf_scheduler *s, opf_root *root) {
-    opf_slots all = all_slots(s, root);
+void opf_root_simplify(opf_scheduler *s, opf_root *root) {
+    opf_slots all = opf_root_slots(s, root);
     split_order(s, root, &all);
     merge_order(s, root, &all);
     rebind(s, root);
@@ -220,7 +220,7 @@ static void make_chunks(emission *e) {
     e->chunk = opf_chunk_new(s, e->chunked, OPF_CHUNK);
     for (int i = 0; i < s->n_stages; i++)
         if (root->items[i]) root->items[i]->lane = opf_axes_has(&root->items[i]->bound, e->chunked);
-    opf_slots slots = all_slots(s, root);
+    opf_slots slots = opf_root_slots(s, root);
     laning lanes = {s, root, &e->chunk};
     for (size_t i = 0; i < slots.list.count; i++)
         if (*slots.list.data[i]) *slots.list.data[i] = opf_expr_map(s->pool, *slots.list.data[i], with_lane, &lanes);
@@ -356,8 +356,8 @@ static void emit_loops(emission *e, opf_block *block) {
 
 static void emit_kept(opf_scheduler *s, opf_block *block, opf_root *root) {
     emission e = {.s = s, .root = root};
-    make_linear(s, root);
-    simplify_axes(s, root);
+    opf_root_linear(s, root);
+    opf_root_simplify(s, root);
     e.chunked = choose_chunked(s, root);
     make_chunks(&e);
     e.shared = shared_loops(&e);
@@ -420,6 +420,11 @@ static const opf_expr *not_empty(opf_scheduler *s, const opf_axes *axes, const o
     return condition;
 }
 
+void opf_root_append(opf_scheduler *s, const opf_axes *domain, const opf_block *block) {
+    const opf_expr *condition = s->relies_on_root ? not_empty(s, domain, block) : NULL;
+    opf_block_append(s, condition ? opf_code_if(s, &s->nest->code, condition) : &s->nest->code, block);
+}
+
 bool opf_root_emit(opf_scheduler *s, int n_results, const int *results) {
     opf_root root = new_root(s, n_results, results);
     opf_axes domain = root.order;
@@ -434,7 +439,6 @@ bool opf_root_emit(opf_scheduler *s, int n_results, const int *results) {
         if (!opf_attach(s, &root)) return false;
         emit_kept(s, &block, &root);
     }
-    const opf_expr *condition = s->relies_on_root ? not_empty(s, &domain, &block) : NULL;
-    opf_block_append(s, condition ? opf_code_if(s, &s->nest->code, condition) : &s->nest->code, &block);
+    opf_root_append(s, &domain, &block);
     return true;
 }

@@ -1,7 +1,7 @@
 /* Group → nest. */
 #include <string.h>
 
-#include "loop/scheduler.h"
+#include "loop/blocks.h"
 #include "loop/tile.h"
 
 static void add_arguments(opf_scheduler *s) {
@@ -54,6 +54,7 @@ static int last_result(const opf_scheduler *s) {
 /* Results that read others come first: what they read may be stored on the way. */
 static bool emit_roots(opf_scheduler *s) {
     int *results = OPF_ARRAY(s->arena, int, s->group->results.count + 1), last;
+    if (opf_blocks_emit(s)) return true;
     while ((last = last_result(s)) >= 0) {
         int count = 0;
         for (size_t k = 0; k < s->group->results.count; k++)

@@ -15,6 +15,7 @@
  * phases.c   one transcendental function a loop
  * reduce.c   reductions
  * root.c     roots: results, their kept stages, their loops
+ * blocks.c   the same in blocks of rows, with register tiles (product.c)
  * scheduler.c variables, buffers, axes
  * schedule.c the whole */
 #ifndef OPF_LOOP_SCHEDULER_H
@@ -245,6 +246,12 @@ bool opf_attach(opf_scheduler *s, opf_root *root);
 /* ---- root.c ---- */
 /* The nest of results of one domain (positions in the group's results). False as opf_attach. */
 bool opf_root_emit(opf_scheduler *s, int n_results, const int *results);
+/* Steps of it: all expressions of a root; loads as offsets into buffers, made for the items; loops split and merged; the
+ * code into the nest, under the condition that the domain has elements where something relies on that. */
+opf_slots opf_root_slots(opf_scheduler *s, opf_root *root);
+void opf_root_linear(opf_scheduler *s, opf_root *root);
+void opf_root_simplify(opf_scheduler *s, opf_root *root);
+void opf_root_append(opf_scheduler *s, const opf_axes *domain, const opf_block *block);
 
 /* ---- print.c ---- */
 const char *opf_schedule_line(const opf_nest *nest);

@@ -1,0 +1,51 @@
+/* A list of stages in blocks of rows: contractions by register tiles and row-wise work between them, in one nest.
+ *
+ * All stages share the nest's *outer* loops and one *row* loop, which is taken in blocks. Per block, each kept stage is
+ * computed in order for all rows of the block: a *product* (a sum of products, one operand of which walks along the rows
+ * and the other does not) by a register tile, anything else row by row. A kept stage's other axes are *free*: whole in the
+ * block's scratch. Attention is the case scores (product), maximum, exponentials, sum (rows), values (product).
+ *
+ * The plan is made from the stages alone: fuse asks whether it is worthwhile, loop makes a nest of it. */
+#ifndef OPF_FUSE_BLOCKS_H
+#define OPF_FUSE_BLOCKS_H
+
+#include "fuse/fuser.h"
+
+enum { OPF_BLOCK_AXES = 2 * OPF_MAX_RANK };
+
+typedef struct opf_block_stage {
+    int stage;                    /* position in the list */
+    bool product;
+    int axis[OPF_MAX_RANK];       /* per plain axis the variable that stands for it, -1: one element */
+    int n_free, free[OPF_MAX_RANK], n_reduce, reduce[OPF_MAX_RANK]; /* variables, in the stage's order; units left out */
+    const opf_expr *term, *second;/* over the plan's variables; loads name the list's inputs and kept stages */
+} opf_block_stage;
+
+/* Variable k has extents[k] and names[k]. */
+typedef struct opf_block_plan {
+    OPF_VEC(opf_dim) extents;
+    OPF_VEC(const char *) names;
+    int n_outer, outer[OPF_BLOCK_AXES];
+    int row;
+    int n_inner, inner[OPF_BLOCK_AXES]; /* what the results have besides */
+    opf_block_stage **stages;     /* by stage; NULL: computed where it is read, or not needed */
+    const opf_expr **values;      /* by result, as `term` */
+    const opf_expr *(*points)[OPF_MAX_RANK]; /* by result: its index on each axis */
+} opf_block_plan;
+
+/* `results`: stages that are stored. False where the list is no such nest; all else is then undefined. */
+bool opf_blocks_plan(const opf_stages *stages, int n_results, const int *results, opf_pool *pool, opf_arena *arena, opf_block_plan *plan);
+
+typedef struct opf_block_verdict {
+    opf_rule_number rule;         /* OPF_RULE_BLOCKS, or why not */
+    const opf_node *blocker;
+    int64_t bytes;
+} opf_block_verdict;
+
+/* May the group, composed, be one nest in blocks of rows, and does that pay? */
+opf_block_verdict opf_blocks_fit(const opf_group *group, opf_pool *pool, opf_arena *scratch);
+
+/* Is the sum of products one that a plan may hold? Windows are not. */
+bool opf_stage_is_product(const opf_stage *stage, opf_pool *pool);
+
+#endif

@@ -1,0 +1,32 @@
+/* Nests in blocks of rows. Private to src/loop: blocks.c, product.c. */
+#ifndef OPF_LOOP_BLOCKS_H
+#define OPF_LOOP_BLOCKS_H
+
+#include "fuse/blocks.h"
+#include "loop/scheduler.h"
+
+typedef struct opf_rows_nest {
+    opf_scheduler *s;
+    opf_root *root;
+    int depth, row;               /* root loops outside of the rows' elements; the last of them */
+    bool *product;                /* by stage: computed by the register tile */
+    int *step, n_steps;           /* by stage, from 1: the step of a block that computes it; results belong to the last */
+    opf_dim *pitch;               /* by stage: elements from row to row of the block; NULL: it does not outlive its row */
+    int64_t rows;                 /* of a block, at most */
+    int number, begin, lane, count; /* variables: of the block, its first row, the row in it, how many it has */
+    opf_axes units;               /* what the parts share: outer loops, blocks */
+    int *copy;                    /* by stage: buffer that holds a copy of its second factor */
+} opf_rows_nest;
+
+/* The whole group as such a nest; false where it is none, with nothing emitted. */
+bool opf_blocks_emit(opf_scheduler *s);
+
+/* ---- product.c ---- */
+/* Is the item's term still a product of a factor with rows and one without? */
+bool opf_block_product_fits(const opf_rows_nest *n, int stage);
+/* Copies of operands, which outlive a unit, get their places in `block`. */
+void opf_block_product_place(opf_rows_nest *n, opf_block *block, int stage);
+/* The sums for all rows of the block. */
+void opf_block_product(opf_rows_nest *n, opf_block *block, int stage);
+
+#endif
