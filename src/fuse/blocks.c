@@ -22,13 +22,15 @@ typedef struct planner {
 
 static double nominal(opf_dim dim) { return (double)opf_dim_nominal(dim); }
 
-static double points(const opf_stage *stage, int from, int to) {
+static double points(const opf_stage *stage, int from, int to)
+{
     double product = 1;
     for (int k = from; k < to; k++) product *= nominal(stage->extents[k]);
     return product;
 }
 
-static int new_variable(planner *p, const char *name, opf_dim extent) {
+static int new_variable(planner *p, const char *name, opf_dim extent)
+{
     OPF_PUSH(p->arena, &p->plan->extents, extent);
     OPF_PUSH(p->arena, &p->plan->names, name);
     return (int)p->plan->extents.count - 1;
@@ -38,14 +40,16 @@ static opf_domain domain_of(const planner *p) { return (opf_domain){(int)p->plan
 
 static const opf_expr *simple(const planner *p, const opf_expr *e) { return opf_expr_simplify(p->pool, e, domain_of(p)); }
 
-static const char *axis_name(const planner *p, const opf_stage *stage, int axis) {
+static const char *axis_name(const planner *p, const opf_stage *stage, int axis)
+{
     if (stage->axis_names && stage->axis_names[axis]) return stage->axis_names[axis];
     return opf_arena_printf(p->arena, "%d", axis);
 }
 
 /* ---- products ---- */
 
-static const opf_expr *without_casts(const opf_expr *e) {
+static const opf_expr *without_casts(const opf_expr *e)
+{
     while (e->kind == OPF_EXPR_CAST) e = e->args[0];
     return e;
 }
@@ -53,7 +57,8 @@ static const opf_expr *without_casts(const opf_expr *e) {
 typedef struct index_check { const opf_stage *stage; bool window; } index_check;
 
 /* Does an index join an axis of the result and a reduced one? */
-static bool meet_window(const opf_expr *e, void *data) {
+static bool meet_window(const opf_expr *e, void *data)
+{
     index_check *check = data;
     if (e->kind != OPF_EXPR_LOAD) return true;
     for (int k = 0; k < e->n_args; k++) {
@@ -65,7 +70,8 @@ static bool meet_window(const opf_expr *e, void *data) {
     return !check->window;
 }
 
-bool opf_stage_is_product(const opf_stage *stage, opf_pool *pool) {
+bool opf_stage_is_product(const opf_stage *stage, opf_pool *pool)
+{
     const opf_expr *body = without_casts(stage->body);
     if (stage->combiner != OPF_COMBINE_SUM || stage->accumulator != OPF_FLOAT32) return false;
     if (body->kind != OPF_EXPR_BINARY || body->op != OPF_OP_MUL) return false;
@@ -78,13 +84,15 @@ bool opf_stage_is_product(const opf_stage *stage, opf_pool *pool) {
 
 typedef struct reading { const planner *p; double *reads; double times, price; const double *prices; } reading;
 
-static bool add_reads(const opf_expr *e, void *data) {
+static bool add_reads(const opf_expr *e, void *data)
+{
     reading *r = data;
     if (e->kind == OPF_EXPR_LOAD && e->index >= r->p->n_inputs) r->reads[e->index - r->p->n_inputs] += r->times;
     return true;
 }
 
-static bool add_price(const opf_expr *e, void *data) {
+static bool add_price(const opf_expr *e, void *data)
+{
     reading *r = data;
     bool operation = e->kind == OPF_EXPR_UNARY || e->kind == OPF_EXPR_BINARY;
     if (operation && (e->dtype != OPF_INT64 || opf_expr_has_load(e))) r->price += opf_scalar_ops[e->op].flops;
@@ -93,7 +101,8 @@ static bool add_price(const opf_expr *e, void *data) {
 }
 
 /* What is kept makes its readers cheap: to be done twice, with reductions kept at first. */
-static void choose_kept(planner *p) {
+static void choose_kept(planner *p)
+{
     double *reads = OPF_ARRAY(p->arena, double, p->n_stages + 1), *prices = OPF_ARRAY(p->arena, double, p->n_stages + 1);
     for (int s = 0; s < p->n_stages; s++) {
         reading r = {.p = p, .prices = prices};
@@ -111,13 +120,15 @@ static void choose_kept(planner *p) {
     }
 }
 
-static const opf_expr *write_in(opf_pool *pool, const opf_expr *leaf, void *data) {
+static const opf_expr *write_in(opf_pool *pool, const opf_expr *leaf, void *data)
+{
     const planner *p = data;
     if (leaf->kind != OPF_EXPR_LOAD || leaf->index < p->n_inputs || p->kept[leaf->index - p->n_inputs]) return NULL;
     return opf_expr_bind(pool, p->bodies[leaf->index - p->n_inputs], leaf->n_args, leaf->args);
 }
 
-static void write_maps_in(planner *p) {
+static void write_maps_in(planner *p)
+{
     p->bodies = OPF_ARRAY(p->arena, const opf_expr *, p->n_stages + 1);
     p->seconds = OPF_ARRAY(p->arena, const opf_expr *, p->n_stages + 1);
     for (int s = 0; s < p->n_stages; s++) {
@@ -129,14 +140,16 @@ static void write_maps_in(planner *p) {
 
 /* ---- the results' domain ---- */
 
-static bool same_domain(const opf_stage *a, const opf_stage *b) {
+static bool same_domain(const opf_stage *a, const opf_stage *b)
+{
     if (a->n_axes != b->n_axes) return false;
     for (int k = 0; k < a->n_axes; k++)
         if (a->extents[k] != b->extents[k]) return false;
     return true;
 }
 
-static bool take_results(planner *p) {
+static bool take_results(planner *p)
+{
     opf_block_plan *plan = p->plan;
     const opf_stage *first = p->stages->list.data[p->results[0]];
     const opf_expr *variables[OPF_MAX_RANK];
@@ -162,7 +175,8 @@ static bool take_results(planner *p) {
 typedef struct division { const planner *p; int at; const opf_expr *factor; } division;
 
 /* A root variable divided by what divides its extent: heads that were merged into channels. */
-static bool meet_division(const opf_expr *e, void *data) {
+static bool meet_division(const opf_expr *e, void *data)
+{
     division *d = data;
     const planner *p = d->p;
     bool divides = e->kind == OPF_EXPR_BINARY && (e->op == OPF_OP_FLOORDIV || e->op == OPF_OP_FLOORMOD);
@@ -177,7 +191,8 @@ static bool meet_division(const opf_expr *e, void *data) {
     return d->at < 0;
 }
 
-static bool split_root(planner *p) {
+static bool split_root(planner *p)
+{
     division d = {p, -1, NULL};
     for (int r = 0; r < p->n_results && d.at < 0; r++) opf_expr_visit(p->pool, p->plan->values[r], meet_division, &d);
     if (d.at < 0 || p->n_root == OPF_BLOCK_AXES) return false;
@@ -202,13 +217,15 @@ static bool split_root(planner *p) {
 
 typedef struct loads { int tensor; OPF_VEC(const opf_expr *) list; opf_arena *arena; } loads;
 
-static bool gather(const opf_expr *e, void *data) {
+static bool gather(const opf_expr *e, void *data)
+{
     loads *l = data;
     if (e->kind == OPF_EXPR_LOAD && e->index == l->tensor) OPF_PUSH(l->arena, &l->list, e);
     return true;
 }
 
-static loads loads_of(const planner *p, int stage) {
+static loads loads_of(const planner *p, int stage)
+{
     loads l = {.tensor = p->n_inputs + stage, .arena = p->arena};
     for (int r = 0; r < p->n_results; r++) opf_expr_visit(p->pool, p->plan->values[r], gather, &l);
     for (int s = stage + 1; s < p->n_stages; s++) {
@@ -220,7 +237,8 @@ static loads loads_of(const planner *p, int stage) {
 }
 
 /* The root variable at which every reader reads the axis, -1: none. */
-static int bound_variable(const planner *p, const loads *l, int axis, opf_dim extent) {
+static int bound_variable(const planner *p, const loads *l, int axis, opf_dim extent)
+{
     const opf_expr *index = l->list.data[0]->args[axis];
     if (index->kind != OPF_EXPR_VAR || index->index >= 64 || !p->allowed[index->index]) return -1;
     if (!opf_expr_prove_eq(p->pool, p->plan->extents.data[index->index], extent)) return -1;
@@ -229,7 +247,8 @@ static int bound_variable(const planner *p, const loads *l, int axis, opf_dim ex
     return index->index;
 }
 
-static opf_block_stage *place_stage(planner *p, int s, const loads *l) {
+static opf_block_stage *place_stage(planner *p, int s, const loads *l)
+{
     const opf_stage *stage = p->stages->list.data[s];
     opf_block_stage *placed = OPF_NEW(p->arena, opf_block_stage);
     const opf_expr *variables[2 * OPF_MAX_RANK];
@@ -252,13 +271,15 @@ static opf_block_stage *place_stage(planner *p, int s, const loads *l) {
     return placed;
 }
 
-static bool is_bound(const planner *p, const opf_block_stage *placed, int variable) {
+static bool is_bound(const planner *p, const opf_block_stage *placed, int variable)
+{
     for (int k = 0; k < p->stages->list.data[placed->stage]->n_axes; k++)
         if (placed->axis[k] == variable) return true;
     return false;
 }
 
-static bool place_stages(planner *p) {
+static bool place_stages(planner *p)
+{
     p->plan->stages = OPF_ARRAY(p->arena, opf_block_stage *, p->n_stages + 1);
     for (int s = p->n_stages; s-- > 0;) {
         if (!p->kept[s]) continue;
@@ -270,7 +291,8 @@ static bool place_stages(planner *p) {
 }
 
 /* Variables of the root to which not every kept stage is bound are free for all. */
-static void allow_common(planner *p) {
+static void allow_common(planner *p)
+{
     for (int s = 0; s < p->n_stages; s++)
         for (int k = 0; p->plan->stages[s] && k < p->n_root; k++)
             if (!is_bound(p, p->plan->stages[s], p->root[k])) p->allowed[p->root[k]] = false;
@@ -279,7 +301,8 @@ static void allow_common(planner *p) {
 /* ---- the rows ---- */
 
 /* The factor of a sum of products that walks along `row`: 0, 1, or -1 where both or none do. */
-static int row_factor(const planner *p, const opf_block_stage *placed, int row) {
+static int row_factor(const planner *p, const opf_block_stage *placed, int row)
+{
     const opf_stage *stage = p->stages->list.data[placed->stage];
     const opf_expr *term = placed->term;
     if (!opf_stage_is_product(stage, p->pool) || stage->dtype != OPF_FLOAT32) return -1;
@@ -288,15 +311,18 @@ static int row_factor(const planner *p, const opf_block_stage *placed, int row) 
     return left == right ? -1 : left ? 0 : 1;
 }
 
-static double work_of(const planner *p, const opf_block_stage *placed) {
+static double work_of(const planner *p, const opf_block_stage *placed)
+{
     const opf_stage *stage = p->stages->list.data[placed->stage];
     return points(stage, 0, stage->n_axes + stage->n_reduce);
 }
 
-static bool choose_row(planner *p) {
+/* Of the first `count` root variables the one that serves most work. */
+static bool choose_row(planner *p, int count)
+{
     double best = 0;
     p->plan->row = -1;
-    for (int k = 0; k < p->n_root; k++) {
+    for (int k = 0; k < count; k++) {
         double work = 0, rows = nominal(p->plan->extents.data[p->root[k]]);
         if (!p->allowed[p->root[k]] || rows < FEWEST) continue;
         for (int s = 0; s < p->n_stages; s++)
@@ -309,7 +335,8 @@ static bool choose_row(planner *p) {
 }
 
 /* Columns of a product are no loops: variables that only the factor without rows walks along. */
-static void free_columns(planner *p) {
+static void free_columns(planner *p)
+{
     for (int s = 0; s < p->n_stages; s++) {
         const opf_block_stage *placed = p->plan->stages[s];
         int a = placed ? row_factor(p, placed, p->plan->row) : -1;
@@ -320,14 +347,16 @@ static void free_columns(planner *p) {
 
 static bool reads_kept(const opf_expr *e, void *data) { return e->kind != OPF_EXPR_LOAD || e->index < ((const planner *)data)->n_inputs; }
 
-static double product_of(const planner *p, int n, const int *variables) {
+static double product_of(const planner *p, int n, const int *variables)
+{
     double product = 1;
     for (int k = 0; k < n; k++) product *= nominal(p->plan->extents.data[variables[k]]);
     return product;
 }
 
 /* One factor walks along rows and depth, the other along depth and columns and is known before the rows are. */
-static bool is_product(const planner *p, const opf_block_stage *placed) {
+static bool is_product(const planner *p, const opf_block_stage *placed)
+{
     int a = row_factor(p, placed, p->plan->row);
     if (a < 0 || product_of(p, placed->n_free, placed->free) < FEWEST || product_of(p, placed->n_reduce, placed->reduce) < FEWEST) return false;
     for (int k = 0; k < placed->n_free; k++)
@@ -339,19 +368,22 @@ static bool is_product(const planner *p, const opf_block_stage *placed) {
 
 typedef struct finishing { const planner *p; const opf_block_stage *placed; const opf_expr *factor; opf_scalar_op op; } finishing;
 
-static const opf_expr *finished(opf_pool *pool, const opf_expr *leaf, void *data) {
+static const opf_expr *finished(opf_pool *pool, const opf_expr *leaf, void *data)
+{
     const finishing *f = data;
     if (leaf->kind != OPF_EXPR_LOAD || leaf->index != f->p->n_inputs + f->placed->stage) return NULL;
     return opf_binary(pool, f->op, opf_load(pool, (opf_dtype)leaf->dtype, leaf->index, leaf->n_args, leaf->args), f->factor);
 }
 
-static bool is_power(const planner *p, const opf_expr *e) {
+static bool is_power(const planner *p, const opf_expr *e)
+{
     if (e->kind != OPF_EXPR_LOAD || e->index < p->n_inputs) return false;
     const opf_expr *body = p->stages->list.data[e->index - p->n_inputs]->body;
     return body->kind == OPF_EXPR_UNARY && body->op == OPF_OP_EXP;
 }
 
-static bool varies(const opf_block_stage *placed, const opf_expr *e) {
+static bool varies(const opf_block_stage *placed, const opf_expr *e)
+{
     for (int k = 0; k < placed->n_free; k++)
         if (opf_expr_has_var(e, placed->free[k])) return true;
     for (int k = 0; k < placed->n_reduce; k++)
@@ -361,7 +393,8 @@ static bool varies(const opf_block_stage *placed, const opf_expr *e) {
 
 /* The weights of a softmax are powers over their sum: sum_k (e_k / s) * v_k is computed as (sum_k e_k * v_k) / s. The powers
  * lie between 0 and 1 and s is at least 1, so nothing overflows that did not before. */
-static void divide_later(planner *p, opf_block_stage *placed) {
+static void divide_later(planner *p, opf_block_stage *placed)
+{
     int a = row_factor(p, placed, p->plan->row);
     const opf_expr *weight = placed->term->args[a];
     bool scaled = weight->kind == OPF_EXPR_BINARY && (weight->op == OPF_OP_DIV || weight->op == OPF_OP_MUL);
@@ -377,7 +410,8 @@ static void divide_later(planner *p, opf_block_stage *placed) {
 
 /* ---- the plan ---- */
 
-static void order_loops(planner *p) {
+static void order_loops(planner *p)
+{
     opf_block_plan *plan = p->plan;
     for (int k = 0; k < p->n_root; k++) {
         if (p->root[k] == plan->row) continue;
@@ -386,14 +420,16 @@ static void order_loops(planner *p) {
     }
 }
 
-static bool all_bound_alike(const planner *p) {
+static bool all_bound_alike(const planner *p)
+{
     for (int s = 0; s < p->n_stages; s++)
         for (int k = 0; p->plan->stages[s] && k < p->n_root; k++)
             if (p->allowed[p->root[k]] != is_bound(p, p->plan->stages[s], p->root[k])) return false;
     return true;
 }
 
-bool opf_blocks_plan(const opf_stages *stages, int n_results, const int *results, opf_pool *pool, opf_arena *arena, opf_block_plan *plan) {
+bool opf_blocks_plan(const opf_stages *stages, int n_results, const int *results, opf_pool *pool, opf_arena *arena, opf_block_plan *plan)
+{
     planner p = {.stages = stages, .n_inputs = (int)stages->inputs.count, .n_stages = (int)stages->list.count, .n_results = n_results,
                  .results = results, .pool = pool, .arena = arena, .plan = plan};
     *plan = (opf_block_plan){.row = -1};
@@ -408,7 +444,8 @@ bool opf_blocks_plan(const opf_stages *stages, int n_results, const int *results
     for (int k = 0; k < p.n_root; k++) p.allowed[p.root[k]] = true;
     if (!place_stages(&p)) return false;
     allow_common(&p);
-    if (!choose_row(&p)) return false;
+    /* Results are written along their last axis: it makes poor rows where another one will do. */
+    if (!choose_row(&p, p.n_root - 1) && !choose_row(&p, p.n_root)) return false;
     free_columns(&p);
     if (!p.allowed[plan->row] || !place_stages(&p) || !all_bound_alike(&p)) return false;
     order_loops(&p);

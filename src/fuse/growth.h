@@ -43,6 +43,11 @@ void opf_growth_join(opf_growth *growth, opf_node_list nodes, opf_kind kind, opf
 /* Stages and results of a group as it is now (in the fuser's arena). */
 bool opf_growth_compose(opf_growth *growth, int number, opf_group *group);
 
+/* Groups with contractions become nests in blocks of rows (grow_blocks.c). */
+void opf_grow_blocks(opf_growth *growth);
+/* What comes of joining two groups, with all between, into one; `do_join` false: they stay as they are. */
+opf_outcome opf_growth_try_blocks(opf_growth *growth, int source, int sink, bool do_join);
+
 /* Groups that read the same and nothing else become one kernel (siblings.c). */
 void opf_grow_siblings(opf_growth *growth);
 

@@ -258,6 +258,8 @@ static opf_rule_number judge_prologue(opf_growth *growth, int source, int sink)
         rule = opf_prologue_fits(&producer, &user, fuser->pool, scratch);
     fuser->arena = kept;
     opf_arena_free(scratch);
+    if (rule == OPF_RULE_PROLOGUE && fuser->formed[sink] == OPF_RULE_BLOCKS)
+        rule = opf_growth_try_blocks(growth, source, sink, false).rule == OPF_RULE_BLOCKS ? rule : OPF_RULE_NOT_BLOCKS;
     return rule;
 }
 
@@ -304,6 +306,16 @@ static bool is_stored(const opf_fuser *fuser, const opf_value *value)
     return false;
 }
 
+/* Blocks of rows have the last word where they were possible and did not pay. */
+static void record_blocks(opf_growth *growth, int from, const opf_node *to)
+{
+    opf_fuser *fuser = growth->fuser;
+    opf_outcome outcome = opf_growth_try_blocks(growth, fuser->group_of[from], fuser->group_of[to->id], false);
+    if (outcome.rule == OPF_RULE_BLOCKS_AGAIN || outcome.rule == OPF_RULE_LONG_ROW || outcome.rule == OPF_RULE_FEW_ROWS ||
+        outcome.rule == OPF_RULE_AGAINST_GRAIN)
+        OPF_PUSH(fuser->arena, &growth->attempts[from], (opf_attempt){to, outcome});
+}
+
 /* The last word on uses that lead from group to group: what an attempt to join them comes to. */
 static void record_attempts(opf_growth *growth)
 {
@@ -316,6 +328,8 @@ static void record_attempts(opf_growth *growth)
                 OPF_PUSH(fuser->arena, &growth->attempts[i], (opf_attempt){to, try_join(growth, source, sink, false)});
             else if (source != sink && may_be_prologue(growth, source, sink))
                 OPF_PUSH(fuser->arena, &growth->attempts[i], (opf_attempt){to, {.rule = judge_prologue(growth, source, sink)}});
+            else if (source != sink && !growth->view[source] && !growth->view[sink])
+                record_blocks(growth, i, to);
         }
     }
 }
@@ -331,6 +345,8 @@ static opf_outcome outcome_of_use(opf_fuser *fuser, const opf_node *from, const 
         if (opf_rules[tvm->rule].verdict == OPF_FUSED)
             return *tvm;
         bool in_front = growth->prologue[from->id] && !growth->prologue[to->id];
+        if (!in_front && fuser->formed[fuser->group_of[from->id]] == OPF_RULE_BLOCKS)
+            return (opf_outcome){.rule = OPF_RULE_BLOCKS};
         return (opf_outcome){.rule = in_front ? OPF_RULE_PROLOGUE : OPF_RULE_ROWS};
     }
     const opf_attempts *attempts = &growth->attempts[from->id];
@@ -401,6 +417,8 @@ void opf_policy_best(opf_fuser *fuser)
     opf_policy_tvm(fuser);
     opf_growth *growth = new_growth(fuser);
     grow(growth);
+    take_prologues(growth);
+    opf_grow_blocks(growth);
     take_prologues(growth);
     opf_grow_siblings(growth);
     record_attempts(growth);

@@ -20,6 +20,8 @@ const opf_rule opf_rules[OPF_RULE_COUNT] = {
         "'{from}' ({from_kind}) is done while '{to}' ({to_kind}) reads its operand: '{value}' is never stored"},
     [OPF_RULE_SIBLINGS] = {"siblings", -1, OPF_FUSED,
         "'{from}' and '{to}' are in one kernel with others that read the same values"},
+    [OPF_RULE_BLOCKS] = {"row-blocks", -1, OPF_FUSED,
+        "'{from}' and '{to}' are computed a block of rows at a time in one loop nest: no more of '{value}' exists at once"},
     [OPF_RULE_PINNED] = {"pinned", -1, OPF_FUSED, "the groups file puts '{from}' and '{to}' in one group"},
 
     [OPF_RULE_POLICY_NONE] = {"policy-none", -1, OPF_REFUSED, "policy none: each node is a kernel of its own"},
@@ -71,6 +73,12 @@ const opf_rule opf_rules[OPF_RULE_COUNT] = {
         "with all that lies between '{from}' and '{to}' the group would hold more than {limit} nodes"},
     [OPF_RULE_HEAVY_BETWEEN] = {"heavy-between", -1, OPF_REFUSED,
         "'{blocker}', which takes part or lies between '{from}' and '{to}', is a contraction, a window or opaque"},
+
+    [OPF_RULE_NOT_BLOCKS] = {"not-blocks", -1, OPF_REFUSED,
+        "'{from}' and '{to}' are no nest in blocks of rows: '{blocker}' does not work along rows that all of it has"},
+    [OPF_RULE_BLOCKS_AGAIN] = {"blocks-again", -1, OPF_REFUSED,
+        "in blocks of rows '{blocker}' would read its other operand once for each block, {bytes} bytes more in all at nominal sizes: more than "
+        "not storing '{value}' saves"},
 
     [OPF_RULE_PROLOGUE_SHARED] = {"prologue-shared", -1, OPF_REFUSED,
         "'{from}' has other users ({users}), for which '{value}' is stored in any case"},

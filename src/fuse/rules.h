@@ -8,7 +8,7 @@ typedef enum opf_rule_number {
     OPF_RULE_SINGLE, /* of groups: one node */
     /* fused */
     OPF_RULE_ANCHOR_EPILOGUE, OPF_RULE_ELEMWISE, OPF_RULE_INJECTIVE, OPF_RULE_ROWS, OPF_RULE_IN_PASSING, OPF_RULE_PROLOGUE,
-    OPF_RULE_SIBLINGS, OPF_RULE_PINNED,
+    OPF_RULE_SIBLINGS, OPF_RULE_BLOCKS, OPF_RULE_PINNED,
     /* refused: what the producer is, or where its result goes */
     OPF_RULE_POLICY_NONE, OPF_RULE_PINNED_APART, OPF_RULE_MODEL_OUTPUT, OPF_RULE_NO_MEETING, OPF_RULE_OPAQUE_PRODUCER, OPF_RULE_OPAQUE_CONSUMER,
     OPF_RULE_REDUCTION_ENDS, OPF_RULE_DEPTH,
@@ -21,6 +21,8 @@ typedef enum opf_rule_number {
     /* refused: row by row (policy best) */
     OPF_RULE_DOMAINS, OPF_RULE_NOT_ROWS, OPF_RULE_LONG_ROW, OPF_RULE_FEW_ROWS, OPF_RULE_AGAINST_GRAIN, OPF_RULE_VIEW_STAYS, OPF_RULE_TOO_LARGE,
     OPF_RULE_HEAVY_BETWEEN,
+    /* refused: in blocks of rows (policy best) */
+    OPF_RULE_NOT_BLOCKS, OPF_RULE_BLOCKS_AGAIN,
     /* refused: in front of a contraction or a window (policy best) */
     OPF_RULE_PROLOGUE_SHARED, OPF_RULE_PROLOGUE_DEAR, OPF_RULE_PROLOGUE_REPEATED, OPF_RULE_PROLOGUE_JOINS, OPF_RULE_PROLOGUE_IN_PLACE,
     /* nothing is computed */

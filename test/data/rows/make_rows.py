@@ -214,12 +214,93 @@ in_front("front_relu_conv_1", 2, (1, 32, 16, 16), relu, conv(32, 1))
 in_front("front_relu_depthwise", 2, (1, 32, 16, 16), relu, conv(32, 3, 1, 32))
 in_front("front_pad_conv", 1, (1, 32, 16, 16), lambda g, x: g.op("Pad", x, g.const([0, 0, 1, 1, 0, 0, 1, 1], np.int64)), conv(32, 3))
 in_front("front_concat_conv", 2, (1, 16, 16, 16), lambda g, x: g.op("Concat", x, x, axis=1), conv(32, 1))
-in_front("front_exp_product", 2, ("b", 16, 64), lambda g, x: g.op("Exp", x), product(64))
+in_front("front_exp_product", 1, ("b", 16, 64), lambda g, x: g.op("Exp", x), product(64))
 in_front("front_relu_pool", 1, (1, 8, 16, 16), relu, lambda g, x: g.op("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2]))
 in_front("front_turn_pool", 2, (1, 16, 16, 8), turn(0, 3, 1, 2), lambda g, x: g.op("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2]))
 
 g = Graph("front_shared")  # two products read it
 r = g.op("Transpose", g.input("x", 16, 64), perm=[1, 0])
 g.save(3, product(16)(g, r), g.op("MatMul", g.const(np.ones((8, 64))), r))
+
+# ---- attention ----
+
+
+def softmax_of(g, scores, form):
+    if form == "operator":
+        return g.op("Softmax", scores, axis=-1)
+    shifted = g.op("Sub", scores, g.op("ReduceMax", scores, axes=[-1], keepdims=1)) if form == "written" else scores
+    power = g.op("Exp", shifted)
+    return g.op("Div", power, g.op("ReduceSum", power, g.const([-1], np.int64), keepdims=1))
+
+
+def heads_of(g, name, length, size, perm):  # [batch, length, heads * size] by heads
+    cut = g.op("Reshape", g.input(name, "b", length, 4 * size), g.const([0, 0, 4, size], np.int64))
+    return g.op("Transpose", cut, perm=perm)
+
+
+def attention(name, scale="after", mask=None, softmax="operator", merged=False, minor=False, keys_turned=False, kernels=1):
+    g = Graph(name)
+    if minor:
+        q, k, v = heads_of(g, "q", "m", 16, [0, 2, 1, 3]), heads_of(g, "k", "n", 16, [0, 2, 3, 1]), heads_of(g, "v", "n", 24, [0, 2, 1, 3])
+    else:
+        q, v = g.input("q", "b", 4, "m", 16), g.input("v", "b", 4, "n", 24)
+        k = g.input("k", "b", 4, 16, "n") if keys_turned else g.op("Transpose", g.input("k", "b", 4, "n", 16), perm=[0, 1, 3, 2])
+    if scale == "before":
+        q = g.op("Mul", q, g.const(0.25))
+    if scale == "both":
+        q, k = g.op("Mul", q, g.const(0.5)), g.op("Mul", k, g.const(0.5))
+    scores = g.op("MatMul", q, k)
+    if scale == "after":
+        scores = g.op("Mul", scores, g.const(0.25))
+    if scale == "divided":
+        scores = g.op("Div", scores, g.const(4.0))
+    if mask == "keys":
+        scores = g.op("Add", scores, g.input("mask", "b", 1, 1, "n"))
+    if mask == "pairs":
+        scores = g.op("Add", g.input("mask", "b", 1, "m", "n"), scores)
+    if mask == "choice":
+        scores = g.op("Where", g.op("Less", g.input("mask", 1, 1, "m", "n"), g.const(0.5)), scores, g.const(-1e4))
+    y = g.op("MatMul", softmax_of(g, scores, softmax), v)
+    if merged:
+        y = g.op("Reshape", g.op("Transpose", y, perm=[0, 2, 1, 3]), g.const([0, 0, 96], np.int64))
+    g.save(kernels, y)
+
+
+attention("attention_plain", scale=None)
+attention("attention_scaled_after")
+attention("attention_scaled_before", scale="before")
+attention("attention_scaled_both", scale="both")
+attention("attention_divided_keys_masked", scale="divided", mask="keys")
+attention("attention_pairs_masked", mask="pairs")
+attention("attention_chosen", mask="choice")
+attention("attention_softmax_written", softmax="written", mask="keys")
+attention("attention_softmax_no_max", softmax="no max")
+attention("attention_keys_turned", keys_turned=True, mask="keys")
+attention("attention_heads_minor", minor=True, mask="keys")
+attention("attention_merged", minor=True, merged=True, scale="before")
+
+g = Graph("attention_shared_keys")  # groups of queries share a head of keys and values
+q = g.op("Reshape", g.input("q", "b", 6, "m", 16), g.const([0, 2, 3, -1, 16], np.int64))
+k, v = g.input("k", "b", 2, 1, 16, "n"), g.input("v", "b", 2, 1, "n", 16)
+g.save(1, g.op("MatMul", g.op("Softmax", g.op("MatMul", q, k), axis=-1), v))
+
+g = Graph("attention_over_queries")  # normalised along the wrong axis: no attention, and no row holds what its result needs
+q, k, v = g.input("q", 4, 64, 16), g.input("k", 4, 16, 48), g.input("v", 4, 48, 24)
+g.save(3, g.op("MatMul", g.op("Softmax", g.op("MatMul", q, k), axis=1), v))
+
+g = Graph("product_normalised")  # the rows of a small product are whole in a block
+x = g.input("x", "b", 64, 48)
+scale, bias = weights(g, 40)
+g.save(1, g.op("LayerNormalization", g.op("MatMul", x, g.const(np.random.default_rng(1).normal(0, 0.1, (48, 40)))), scale, bias, axis=-1))
+
+g = Graph("large_product_normalised")  # its weights would be read once for each block of rows
+x = g.input("x", 1, 128, 512)
+w = g.op("MatMul", x, g.input("w", 512, 1024))
+g.save(2, g.op("Softmax", w, axis=-1))
+
+g = Graph("two_small_layers")
+x = g.input("x", "b", 64, 32)
+hidden = g.op("Tanh", g.op("MatMul", x, g.const(np.random.default_rng(1).normal(0, 0.2, (32, 64)))))
+g.save(1, g.op("MatMul", hidden, g.const(np.random.default_rng(2).normal(0, 0.2, (64, 16)))))
 
 json.dump(expected, open(os.path.join(here, "expected.json"), "w"), indent=1)

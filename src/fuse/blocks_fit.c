@@ -1,0 +1,128 @@
+/* Is a nest in blocks of rows possible for a group, and does it pay?
+ *
+ * What it saves is the writing and reading of the values between its stages. What it may cost is that the factor of a
+ * product that has no rows (weights, keys, values) is read once for each block of rows. That is free while the factor stays in
+ * a core's own cache, so that attention always gains; a layer of a large network, whose weights do not, would lose. */
+#include "fuse/blocks.h"
+#include "fuse/rows.h"
+
+enum {
+    LONGEST_ROW = 128 << 10, /* bytes that a row leaves for later stages: eight of them fit in a core's own cache */
+    CACHED = 512 << 10,      /* bytes of a factor that stay in it */
+    ROWS = 32,               /* of a block */
+    FEWEST_UNITS = 8,        /* that occupy the threads of a machine … */
+    MUCH_WORK = 1 << 20      /* … where a nest has so many operations */
+};
+
+typedef struct opf_block_study {
+    const opf_group *group;
+    opf_pool *pool;
+    const opf_block_plan *plan;
+    double rows, units; /* units of ROWS rows */
+    double row_bytes, saved_bytes, again_bytes, work;
+    int kept;
+    const opf_node *widest, *again; /* the stage with the longest row, the product that reads most again */
+} opf_block_study;
+
+static double product_of(const opf_block_plan *plan, int n, const int *variables)
+{
+    double product = 1;
+    for (int k = 0; k < n; k++)
+        product *= (double)opf_dim_nominal(plan->extents.data[variables[k]]);
+    return product;
+}
+
+static bool is_result(const opf_group *group, int stage)
+{
+    for (size_t r = 0; r < group->results.count; r++)
+        if (group->results.data[r].stage == stage)
+            return true;
+    return false;
+}
+
+static void study_stage(opf_block_study *study, const opf_block_stage *placed)
+{
+    const opf_block_plan *plan = study->plan;
+    const opf_stage *stage = study->group->stages.list.data[placed->stage];
+    double outer = product_of(plan, plan->n_outer, plan->outer), blocks = study->units / outer;
+    double free = product_of(plan, placed->n_free, placed->free), reduced = product_of(plan, placed->n_reduce, placed->reduce);
+    double bytes = free * opf_dtype_bits(stage->dtype) / 8;
+    study->kept++;
+    study->work += outer * study->rows * free * reduced;
+    if (placed->n_free && (!study->widest || bytes > study->row_bytes))
+        study->widest = stage->origin;
+    study->row_bytes += bytes;
+    if (!is_result(study->group, placed->stage))
+        study->saved_bytes += 2 * outer * study->rows * bytes;
+    double factor = free * reduced * 4;
+    if (placed->product && factor > CACHED) {
+        study->again_bytes += (blocks - 1) * outer * factor;
+        study->again = stage->origin;
+    }
+}
+
+static void study_plan(opf_block_study *study)
+{
+    const opf_block_plan *plan = study->plan;
+    study->rows = (double)opf_dim_nominal(plan->extents.data[plan->row]);
+    double blocks = (double)(((int64_t)study->rows + ROWS - 1) / ROWS);
+    study->units = product_of(plan, plan->n_outer, plan->outer) * blocks;
+    for (size_t s = 0; s < study->group->stages.list.count; s++)
+        if (plan->stages[s])
+            study_stage(study, plan->stages[s]);
+}
+
+/* A contraction that no register tile computes would be slower than it is alone. */
+static const opf_node *slow_stage(const opf_group *group, const opf_block_plan *plan)
+{
+    for (size_t s = 0; s < group->stages.list.count; s++) {
+        opf_stages alone = {.inputs = group->stages.inputs};
+        alone.list.data = &group->stages.list.data[s];
+        alone.list.count = 1;
+        if (!opf_stages_are_light(&alone) && !(plan->stages[s] && plan->stages[s]->product))
+            return group->stages.list.data[s]->origin;
+    }
+    return NULL;
+}
+
+/* Results are written along their last axis. Where that is the rows', each row is written across memory. */
+static bool against_grain(const opf_group *group, const opf_block_plan *plan)
+{
+    const opf_stage *result = group->stages.list.data[group->results.data[0].stage];
+    int last = result->n_axes - 1;
+    while (last > 0 && opf_is_value(result->extents[last], 1))
+        last--;
+    return plan->n_inner > 0 && opf_expr_has_var(plan->points[0][last], plan->row);
+}
+
+static opf_block_verdict refused(opf_rule_number rule, const opf_node *blocker, int64_t bytes)
+{
+    return (opf_block_verdict){rule, blocker, bytes};
+}
+
+opf_block_verdict opf_blocks_fit(const opf_group *group, opf_pool *pool, opf_arena *scratch)
+{
+    opf_block_plan plan;
+    int n = (int)group->results.count, *results = OPF_ARRAY(scratch, int, n);
+    const opf_node *first = group->nodes.data[0];
+    for (int r = 0; r < n; r++)
+        results[r] = group->results.data[r].stage;
+    if (n == 0 || !opf_blocks_plan(&group->stages, n, results, pool, scratch, &plan))
+        return refused(OPF_RULE_NOT_BLOCKS, first, 0);
+    const opf_node *slow = slow_stage(group, &plan);
+    if (slow)
+        return refused(OPF_RULE_NOT_BLOCKS, slow, 0);
+    if (against_grain(group, &plan))
+        return refused(OPF_RULE_AGAINST_GRAIN, group->stages.list.data[results[0]]->origin, 0);
+    opf_block_study study = {.group = group, .pool = pool, .plan = &plan};
+    study_plan(&study);
+    if (study.kept < 2)
+        return refused(OPF_RULE_NOT_BLOCKS, first, 0);
+    if (study.row_bytes > LONGEST_ROW)
+        return refused(OPF_RULE_LONG_ROW, study.widest, (int64_t)study.row_bytes);
+    if (study.again_bytes > study.saved_bytes)
+        return refused(OPF_RULE_BLOCKS_AGAIN, study.again, (int64_t)study.again_bytes);
+    if (study.units * ROWS / 8 < FEWEST_UNITS && study.work > MUCH_WORK)
+        return refused(OPF_RULE_FEW_ROWS, study.widest ? study.widest : first, 0);
+    return (opf_block_verdict){.rule = OPF_RULE_BLOCKS};
+}
