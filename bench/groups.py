@@ -41,8 +41,8 @@ class Model:
                 self.readers.setdefault(name, []).append(id(node))
         self.outputs = {v.name for v in graph.output}
 
-    def cut(self, names):
-        """The nodes as a model; None where a shape is unknown."""
+    def cut(self, names, stored):
+        """The nodes as a model that gives the values that opfuse stores; None where a shape is unknown."""
         nodes = [self.nodes[n] for n in names if n in self.nodes and self.nodes[n].op_type != "Constant"]
         if len(nodes) < 2:
             return None
@@ -57,6 +57,7 @@ class Model:
                 elif name and name not in made and name not in inputs:
                     inputs.append(name)
             outputs += [o for o in node.output if o in self.outputs or any(r not in inside for r in self.readers.get(o, []))]
+        outputs = [o for o in outputs if o in stored] or outputs
         for name in inputs + outputs:
             shape = self.types[name].type.tensor_type.shape if name in self.types else None
             if shape is None or any(not d.HasField("dim_value") for d in shape.dim):
@@ -110,7 +111,7 @@ def main():
             model = Model(path)
             report = json.loads(subprocess.run([args.opfuse, "explain", path, "--json", f"--fuse={args.fuse}"], check=True, capture_output=True, text=True).stdout)
             for group in report["groups"]:
-                part = model.cut(group["nodes"]) if group["step"] == "kernel" else None
+                part = model.cut(group["nodes"], group["outputs"]) if group["step"] == "kernel" else None
                 if part is None or signature(part) in seen:
                     continue
                 seen.add(signature(part))

@@ -119,16 +119,35 @@ static void add_node(opf_composer *composer, const opf_node *node)
             opf_map_set(&composer->inside, node->outputs[k], number_of(composer->base + call->results[k]));
 }
 
-/* Does anything outside the group read it? */
-static bool leaves_group(const opf_composer *composer, const opf_value *value)
+bool opf_fuser_holds(const opf_fuser *fuser, int group, const opf_node *node)
 {
-    const opf_fuser *fuser = composer->fuser;
+    if (fuser->group_of[node->id] == group)
+        return true;
+    for (size_t i = 0; group >= 0 && fuser->is_copied[node->id] && i < fuser->copied[group].count; i++)
+        if (fuser->copied[group].data[i] == node)
+            return true;
+    return false;
+}
+
+/* A node alone (group -1) stores for all its readers. */
+static bool reads_from(const opf_fuser *fuser, int group, const opf_node *producer, int reader)
+{
+    return reader != group && (group < 0 || !opf_fuser_holds(fuser, reader, producer));
+}
+
+bool opf_fuser_leaves(const opf_fuser *fuser, int group, const opf_value *value)
+{
     if (value->is_output)
         return true;
     for (size_t u = 0; u < value->uses.count; u++) {
-        int user = opf_node_within(value->uses.data[u].node, fuser->graph)->id;
-        if (fuser->group_of[user] != composer->group->id && !fuser->folded[user])
+        const opf_node *user = opf_node_within(value->uses.data[u].node, fuser->graph);
+        if (fuser->folded[user->id])
+            continue;
+        if (reads_from(fuser, group, value->producer, fuser->group_of[user->id]))
             return true;
+        for (int g = 0; fuser->is_copied[user->id] && g < fuser->n_groups; g++)
+            if (opf_fuser_holds(fuser, g, user) && reads_from(fuser, group, value->producer, g))
+                return true;
     }
     return false;
 }
@@ -138,10 +157,11 @@ static void take_results(opf_composer *composer)
     opf_group *group = composer->group;
     for (size_t i = 0; i < group->nodes.count; i++) {
         const opf_node *node = group->nodes.data[i];
-        for (int k = 0; k < node->n_outputs; k++) {
+        bool at_home = composer->fuser->group_of[node->id] == group->id;
+        for (int k = 0; at_home && k < node->n_outputs; k++) {
             opf_value *value = node->outputs[k];
             int stage = value ? known_number(&composer->inside, value) : -1;
-            if (stage >= 0 && leaves_group(composer, value))
+            if (stage >= 0 && opf_fuser_leaves(composer->fuser, group->id, value))
                 OPF_PUSH(composer->fuser->arena, &group->results, (opf_result){value, stage - FIRST_STAGE});
         }
     }
@@ -270,7 +290,7 @@ static opf_status compose_whole(opf_composer *composer)
     for (size_t i = 0; i < composer->outside.count; i++)
         OPF_PUSH(composer->fuser->arena, &group->stages.inputs, composer->outside.data[i]);
     for (int k = 0; k < node->n_outputs; k++)
-        if (node->outputs[k] && leaves_group(composer, node->outputs[k]))
+        if (node->outputs[k] && opf_fuser_leaves(composer->fuser, group->id, node->outputs[k]))
             OPF_PUSH(composer->fuser->arena, &group->results, (opf_result){node->outputs[k], -1});
     return OPF_OK;
 }

@@ -1,5 +1,7 @@
 /* Bytes and FLOPs of a group at nominal sizes. */
-#include "fuse/fuser.h"
+#include "fuse/cost.h"
+
+#include <math.h>
 
 /* Elements that one load touches at most: one for each point of the axes that its indices depend on. */
 static double load_points(const opf_stage *stage, const opf_expr *load)
@@ -63,4 +65,68 @@ double opf_group_flops(const opf_group *group)
     for (size_t s = 0; s < group->stages.list.count; s++)
         flops += opf_stage_flops(group->stages.list.data[s]);
     return flops;
+}
+
+/* ---- seconds ---- */
+
+/* Measured: 0.02 ns for an addition, product, maximum or choice of one element, in vectors of 8 lanes. */
+static const double OPERATIONS_PER_SECOND = 50e9;
+
+/* One core, by the level that holds all that is in play: its own cache, the shared one, memory. */
+static const struct { double bytes, bandwidth; } levels[] = {{1 << 20, 98e9}, {24 << 20, 72e9}, {INFINITY, 20e9}};
+
+double opf_seconds_of_work(double operations) { return operations / OPERATIONS_PER_SECOND; }
+
+double opf_seconds_of_bytes(double bytes, double footprint)
+{
+    size_t level = 0;
+    while (footprint > levels[level].bytes)
+        level++;
+    return bytes / levels[level].bandwidth;
+}
+
+/* ---- work ---- */
+
+typedef struct opf_element_price {
+    const opf_group *group;
+    const double *stages; /* operations an element of the stages so far */
+    double sum;
+} opf_element_price;
+
+/* Extremes spread NaN; beside a number that takes no instruction more. */
+static double operations_of(const opf_expr *e)
+{
+    bool extreme = e->op == OPF_OP_MIN || e->op == OPF_OP_MAX;
+    return extreme && (e->args[0]->kind == OPF_EXPR_FLOAT || e->args[1]->kind == OPF_EXPR_FLOAT) ? 1 : opf_scalar_ops[e->op].flops;
+}
+
+static bool add_operations(const opf_expr *e, void *data)
+{
+    opf_element_price *price = data;
+    int n_inputs = (int)price->group->stages.inputs.count;
+    bool operation = e->kind == OPF_EXPR_UNARY || e->kind == OPF_EXPR_BINARY;
+    if (operation && e->dtype != OPF_BOOL && (e->dtype != OPF_INT64 || opf_expr_has_load(e)))
+        price->sum += operations_of(e);
+    if (e->kind == OPF_EXPR_SELECT || e->kind == OPF_EXPR_CAST)
+        price->sum += 1;
+    if (e->kind == OPF_EXPR_LOAD && e->index >= n_inputs)
+        price->sum += price->stages[e->index - n_inputs];
+    return true;
+}
+
+opf_work_price opf_price_of(const opf_group *group, opf_pool *pool, opf_arena *scratch)
+{
+    opf_work_price work = {0};
+    double *stages = OPF_ARRAY(scratch, double, group->stages.list.count + 1);
+    for (size_t s = 0; s < group->stages.list.count; s++) {
+        opf_element_price price = {group, stages, 0};
+        opf_expr_visit(pool, group->stages.list.data[s]->body, add_operations, &price);
+        stages[s] = price.sum;
+        work.reduces = work.reduces || group->stages.list.data[s]->combiner != OPF_COMBINE_NONE;
+    }
+    for (size_t r = 0; r < group->results.count; r++) {
+        const opf_stage *stage = group->stages.list.data[group->results.data[r].stage];
+        work.operations += stages[group->results.data[r].stage] * (double)opf_dim_nominal(opf_stage_elements(stage, pool));
+    }
+    return work;
 }

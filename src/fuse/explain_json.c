@@ -20,12 +20,12 @@ json_t *opf_json_text(const char *string)
 
 static json_t *name_of(const opf_node *node) { return opf_json_text(node ? node->name : NULL); }
 
-/* The model's own nodes that the group stands for. */
-static json_t *node_names(const opf_group *group)
+/* The model's own nodes that these stand for. */
+static json_t *node_names(opf_node *const *nodes, size_t count)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < group->nodes.count; i++) {
-        const opf_node *node = group->nodes.data[i];
+    for (size_t i = 0; i < count; i++) {
+        const opf_node *node = nodes[i];
         for (int k = 0; k < node->n_origins; k++)
             json_array_append_new(list, opf_json_text(node->origins[k]));
         if (node->n_origins == 0)
@@ -66,8 +66,9 @@ static void add_groups(json_t *list, const opf_part *part)
 {
     for (size_t g = 0; g < part->fusion->groups.count; g++) {
         const opf_group *group = part->fusion->groups.data[g];
-        json_array_append_new(list, json_pack("{s:i,s:s,s:o,s:o,s:o,s:o,s:s,s:s,s:I,s:I,s:f,s:o}",
-            "id", part->first_id + group->id, "kind", opf_kind_name(group->kind), "nodes", node_names(group), "ops", operators(group),
+        json_array_append_new(list, json_pack("{s:i,s:s,s:o,s:o,s:o,s:o,s:o,s:s,s:s,s:I,s:I,s:f,s:o}",
+            "id", part->first_id + group->id, "kind", opf_kind_name(group->kind), "nodes", node_names(group->nodes.data, group->nodes.count),
+            "copied", node_names(group->copied.data, group->copied.count), "ops", operators(group),
             "inputs", input_names(group), "outputs", output_names(group), "step", opf_step_kind_name(group->step), "rule", group->rule,
             "bytes_before", (json_int_t)group->bytes_before, "bytes_after", (json_int_t)group->bytes_after,
             "flops", group->flops, "graph", opf_json_text(part->fusion->graph->path)));

@@ -1,11 +1,19 @@
 /* `explain`: the log for people. */
 #include "fuse/explain.h"
 
+static bool is_copied(const opf_group *group, const opf_node *node)
+{
+    for (size_t i = 0; i < group->copied.count; i++)
+        if (group->copied.data[i] == node)
+            return true;
+    return false;
+}
+
 static void print_nodes(const opf_group *group, opf_text *out)
 {
     for (size_t i = 0; i < group->nodes.count; i++) {
         const opf_node *node = group->nodes.data[i];
-        opf_text_printf(out, "%s%s", i ? " + " : "", node->name);
+        opf_text_printf(out, "%s%s%s", i ? " + " : "", node->name, is_copied(group, node) ? " (again)" : "");
         for (int k = 0; k < node->n_origins; k++)
             if (node->origins[k] != node->name)
                 opf_text_printf(out, " (with %s)", node->origins[k]);

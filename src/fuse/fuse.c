@@ -88,6 +88,8 @@ static opf_fuser *new_fuser(opf_fusion *fusion, const opf_fuse_options *options)
         .folded = OPF_ARRAY(arena, bool, n),
         .calls = OPF_ARRAY(arena, opf_call *, n),
         .group_of = OPF_ARRAY(arena, int, n),
+        .copied = OPF_ARRAY(arena, opf_node_list, n + 1),
+        .is_copied = OPF_ARRAY(arena, bool, n + 1),
         .group_kinds = OPF_ARRAY(arena, opf_kind, n),
         .formed = OPF_ARRAY(arena, opf_rule_number, n),
         .outcomes = OPF_ARRAY(arena, opf_outcome, n),
@@ -105,8 +107,16 @@ static void make_groups(opf_fuser *fuser)
         group->kind = fuser->group_kinds[g];
         OPF_PUSH(fuser->arena, &fusion->groups, group);
     }
-    for (int i = 0; i < fuser->n_nodes; i++)
-        OPF_PUSH(fuser->arena, &fusion->groups.data[fuser->group_of[i]]->nodes, fuser->graph->nodes.data[i]);
+    for (int i = 0; i < fuser->n_nodes; i++) {
+        opf_node *node = fuser->graph->nodes.data[i];
+        OPF_PUSH(fuser->arena, &fusion->groups.data[fuser->group_of[i]]->nodes, node);
+        for (int g = 0; fuser->is_copied[i] && g < fuser->n_groups; g++) {
+            if (g == fuser->group_of[i] || !opf_fuser_holds(fuser, g, node))
+                continue;
+            OPF_PUSH(fuser->arena, &fusion->groups.data[g]->nodes, node);
+            OPF_PUSH(fuser->arena, &fusion->groups.data[g]->copied, node);
+        }
+    }
     for (int g = 0; g < fuser->n_groups; g++) {
         opf_group *group = fusion->groups.data[g];
         group->rule = opf_rules[group->nodes.count == 1 ? OPF_RULE_SINGLE : fuser->formed[g]].id;
@@ -141,14 +151,14 @@ static opf_status price_apart(opf_fuser *fuser, opf_group *group)
         group->bytes_before = group->bytes_after;
         return OPF_OK;
     }
-    int number = group->id;
     for (size_t i = 0; i < group->nodes.count; i++) {
         opf_node *node = group->nodes.data[i];
         opf_group alone = {.id = -1, .kind = fuser->kinds[node->id]};
+        int home = fuser->group_of[node->id];
         OPF_PUSH(fuser->arena, &alone.nodes, node);
         fuser->group_of[node->id] = alone.id;
         opf_status status = opf_compose(fuser, &alone);
-        fuser->group_of[node->id] = number;
+        fuser->group_of[node->id] = home;
         if (status != OPF_OK)
             return status;
         if (step_of(fuser, &alone) == OPF_STEP_KERNEL)

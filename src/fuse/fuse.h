@@ -32,6 +32,7 @@ typedef struct opf_group {
     opf_kind kind;
     opf_step_kind step;
     OPF_VEC(opf_node *) nodes;      /* in graph order */
+    OPF_VEC(opf_node *) copied;     /* those of them that it computes again: at home in another group, never stored */
     opf_stages stages;              /* inputs: distinct values from outside; empty for folded groups */
     const struct opf_library_call *library; /* library steps: what is called, no stages; NULL for all others */
     const struct opf_control *control;      /* control steps; NULL for all others */

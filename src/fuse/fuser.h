@@ -4,6 +4,8 @@
 
 #include "fuse/rules.h"
 
+typedef OPF_VEC(opf_node *) opf_node_list;
+
 /* What became of a node's results: the group that it joined by `rule`, or why it ends its group. */
 typedef struct opf_outcome {
     opf_rule_number rule;
@@ -26,6 +28,8 @@ typedef struct opf_fuser {
     /* The policy's decision. */
     int *group_of;           /* per node: number below n_groups */
     int n_groups;
+    opf_node_list *copied;   /* per group number: nodes that it computes again; they are at home in other groups */
+    bool *is_copied;         /* per node: some group computes it again */
     opf_kind *group_kinds;   /* per group number */
     opf_rule_number *formed; /* per group number */
     opf_outcome *outcomes;   /* per node */
@@ -48,6 +52,11 @@ opf_status opf_fusion_order(opf_fuser *fuser);
 
 /* Fills group->stages and group->results from group->nodes (compose.c). `group_of` as above tells which users are inside. */
 opf_status opf_compose(opf_fuser *fuser, opf_group *group);
+
+/* Does the group compute the node, at home or again? */
+bool opf_fuser_holds(const opf_fuser *fuser, int group, const opf_node *node);
+/* Is the value read by anything outside the group that does not compute it itself? Model outputs count. */
+bool opf_fuser_leaves(const opf_fuser *fuser, int group, const opf_value *value);
 
 /* Bytes that a kernel with these stages and results moves at nominal sizes, and what it computes (cost.c). */
 int64_t opf_group_bytes(const opf_group *group, opf_pool *pool);

@@ -4,8 +4,6 @@
 
 #include "fuse/fuser.h"
 
-typedef OPF_VEC(opf_node *) opf_node_list;
-
 /* What came of the attempt to join a node with one that uses its result. */
 typedef struct opf_attempt {
     const opf_node *to;
@@ -20,6 +18,8 @@ typedef struct opf_growth {
     bool *closed;           /* per group: folded or opaque */
     bool *view;             /* per group: only views */
     bool *prologue;         /* per node: joined as work in front of another group */
+    bool *copy_dear;        /* per node: its readers could compute it again, which would take longer */
+    bool *gate;             /* per node: joined as a small value of another group */
     opf_node_list *users, *producers; /* per node, those that run, each once */
     /* The set of groups that is being looked at. */
     int *ahead, *behind;    /* stamp per group: can be reached from the source, reaches the sink */
@@ -40,6 +40,8 @@ typedef opf_outcome (*opf_growth_judge)(opf_growth *growth, const opf_group *gro
 opf_outcome opf_growth_judge_set(opf_growth *growth, opf_node_list nodes, opf_kind *kind, opf_growth_judge judge);
 /* Makes the set's groups one, with these nodes, under the number of the set's first. */
 void opf_growth_join(opf_growth *growth, opf_node_list nodes, opf_kind kind, opf_rule_number rule);
+/* The one group that reads the results of `group`; -1 where there are none or several, or a result is a model output. */
+int opf_growth_only_user(const opf_growth *growth, int group);
 /* Stages and results of a group as it is now (in the fuser's arena). */
 bool opf_growth_compose(opf_growth *growth, int number, opf_group *group);
 
@@ -48,6 +50,10 @@ void opf_grow_blocks(opf_growth *growth);
 /* What comes of joining two groups, with all between, into one; `do_join` false: they stay as they are. */
 opf_outcome opf_growth_try_blocks(opf_growth *growth, int source, int sink, bool do_join);
 
+/* Cheap groups with several readers are computed by each of them (copies.c). */
+void opf_grow_copies(opf_growth *growth);
+/* Small values that only one group reads are computed whole by each part of it (gates.c). */
+void opf_grow_gates(opf_growth *growth);
 /* Groups that read the same and nothing else become one kernel (siblings.c). */
 void opf_grow_siblings(opf_growth *growth);
 

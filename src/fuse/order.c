@@ -52,11 +52,18 @@ static void each_edge(opf_fuser *fuser, int group, void (*call)(void *data, int 
     const opf_group *from = fuser->fusion->groups.data[group];
     for (size_t i = 0; i < from->nodes.count; i++) {
         const opf_node *node = from->nodes.data[i];
+        if (fuser->group_of[node->id] != group) /* computed again: nothing waits for it */
+            continue;
         for (int k = 0; k < node->n_outputs; k++)
             for (size_t u = 0; node->outputs[k] && u < node->outputs[k]->uses.count; u++) {
-                int user = opf_node_within(node->outputs[k]->uses.data[u].node, fuser->graph)->id;
-                if (fuser->group_of[user] != group && (!fuser->folded[user] || fuser->folded[node->id]))
-                    call(data, fuser->group_of[user]);
+                const opf_node *user = opf_node_within(node->outputs[k]->uses.data[u].node, fuser->graph);
+                if (fuser->folded[user->id] && !fuser->folded[node->id])
+                    continue;
+                if (!opf_fuser_holds(fuser, fuser->group_of[user->id], node))
+                    call(data, fuser->group_of[user->id]);
+                for (int g = 0; fuser->is_copied[user->id] && g < fuser->n_groups; g++)
+                    if (g != fuser->group_of[user->id] && opf_fuser_holds(fuser, g, user) && !opf_fuser_holds(fuser, g, node))
+                        call(data, g);
             }
     }
 }
@@ -111,11 +118,16 @@ opf_status opf_fusion_order(opf_fuser *fuser)
     }
     if (done < n)
         return report_cycle(fuser, &sorting);
+    opf_node_list *copied = OPF_ARRAY(fuser->arena, opf_node_list, n + 1);
+    int *number = OPF_ARRAY(fuser->arena, int, n + 1);
     for (int g = 0; g < n; g++) {
         fusion->groups.data[g] = ordered[g];
+        copied[g] = fuser->copied[ordered[g]->id];
+        number[ordered[g]->id] = g;
         ordered[g]->id = g;
-        for (size_t i = 0; i < ordered[g]->nodes.count; i++)
-            fuser->group_of[ordered[g]->nodes.data[i]->id] = g;
     }
+    fuser->copied = copied;
+    for (int i = 0; i < fuser->n_nodes; i++)
+        fuser->group_of[i] = number[fuser->group_of[i]];
     return OPF_OK;
 }

@@ -86,20 +86,24 @@ static void number_members(opf_growth *growth, int group, int number)
         growth->fuser->group_of[growth->members[group].data[m]->id] = number;
 }
 
+/* Keeps graph order. */
+static void insert_node(opf_arena *arena, opf_node_list *list, opf_node *node)
+{
+    OPF_PUSH(arena, list, node);
+    for (size_t at = list->count - 1; at > 0 && list->data[at - 1]->id > node->id; at--) {
+        list->data[at] = list->data[at - 1];
+        list->data[at - 1] = node;
+    }
+}
+
 opf_node_list opf_growth_united(opf_growth *growth)
 {
     opf_fuser *fuser = growth->fuser;
     opf_node_list list = {0};
     for (size_t s = 0; s < growth->set.count; s++) {
         const opf_node_list *members = &growth->members[growth->set.data[s]];
-        for (size_t m = 0; m < members->count; m++) {
-            OPF_PUSH(fuser->arena, &list, members->data[m]);
-            for (size_t at = list.count - 1; at > 0 && list.data[at - 1]->id > list.data[at]->id; at--) {
-                opf_node *swap = list.data[at];
-                list.data[at] = list.data[at - 1];
-                list.data[at - 1] = swap;
-            }
-        }
+        for (size_t m = 0; m < members->count; m++)
+            insert_node(fuser->arena, &list, members->data[m]);
     }
     return list;
 }
@@ -214,8 +218,7 @@ static void grow(opf_growth *growth)
 
 /* ---- work in front of contractions and windows ---- */
 
-/* The one group that reads the results of `group`; -1 where there are none or several, or a result is a model output. */
-static int only_user(const opf_growth *growth, int group)
+int opf_growth_only_user(const opf_growth *growth, int group)
 {
     int user = -1;
     for (size_t m = 0; m < growth->members[group].count; m++) {
@@ -238,15 +241,20 @@ static int only_user(const opf_growth *growth, int group)
 bool opf_growth_compose(opf_growth *growth, int number, opf_group *group)
 {
     *group = (opf_group){.id = number};
-    group->nodes.data = growth->members[number].data;
-    group->nodes.count = growth->members[number].count;
+    opf_node_list nodes = {0};
+    for (size_t m = 0; m < growth->members[number].count; m++)
+        OPF_PUSH(growth->fuser->arena, &nodes, growth->members[number].data[m]);
+    for (size_t c = 0; c < growth->fuser->copied[number].count; c++)
+        insert_node(growth->fuser->arena, &nodes, growth->fuser->copied[number].data[c]);
+    group->nodes.data = nodes.data;
+    group->nodes.count = nodes.count;
     return opf_compose(growth->fuser, group) == OPF_OK;
 }
 
 static opf_rule_number judge_prologue(opf_growth *growth, int source, int sink)
 {
     opf_fuser *fuser = growth->fuser;
-    if (only_user(growth, source) != sink)
+    if (opf_growth_only_user(growth, source) != sink)
         return OPF_RULE_PROLOGUE_SHARED;
     if (growth->members[source].count + growth->members[sink].count > (size_t)fuser->max_depth)
         return OPF_RULE_TOO_LARGE;
@@ -285,26 +293,13 @@ static void take_prologues(opf_growth *growth)
 {
     for (int i = growth->fuser->n_nodes - 1; i >= 0; i--) {
         int source = growth->fuser->group_of[i];
-        int sink = growth->fuser->folded[i] ? -1 : only_user(growth, source);
+        int sink = growth->fuser->folded[i] ? -1 : opf_growth_only_user(growth, source);
         if (sink >= 0 && may_be_prologue(growth, source, sink) && judge_prologue(growth, source, sink) == OPF_RULE_PROLOGUE)
             join_prologue(growth, source, sink);
     }
 }
 
 /* ---- uses ---- */
-
-static bool is_stored(const opf_fuser *fuser, const opf_value *value)
-{
-    if (value->is_output)
-        return true;
-    int group = fuser->group_of[value->producer->id];
-    for (size_t u = 0; u < value->uses.count; u++) {
-        int user = opf_node_within(value->uses.data[u].node, fuser->graph)->id;
-        if (fuser->group_of[user] != group && !fuser->folded[user])
-            return true;
-    }
-    return false;
-}
 
 /* Blocks of rows have the last word where they were possible and did not pay. */
 static void record_blocks(opf_growth *growth, int from, const opf_node *to)
@@ -324,6 +319,8 @@ static void record_attempts(opf_growth *growth)
         for (size_t u = 0; u < growth->users[i].count; u++) {
             const opf_node *to = growth->users[i].data[u];
             int source = fuser->group_of[i], sink = fuser->group_of[to->id];
+            if (fuser->is_copied[i] || fuser->is_copied[to->id])
+                continue; /* settled */
             if (source != sink && growth->light[source] && growth->light[sink])
                 OPF_PUSH(fuser->arena, &growth->attempts[i], (opf_attempt){to, try_join(growth, source, sink, false)});
             else if (source != sink && may_be_prologue(growth, source, sink))
@@ -339,8 +336,12 @@ static opf_outcome outcome_of_use(opf_fuser *fuser, const opf_node *from, const 
 {
     const opf_growth *growth = fuser->policy_data;
     const opf_outcome *tvm = &fuser->outcomes[from->id];
+    if (fuser->is_copied[from->id] && !fuser->is_copied[to->id])
+        return (opf_outcome){.rule = OPF_RULE_COPIED};
+    if (growth->gate[from->id] && !growth->gate[to->id] && fuser->group_of[from->id] == fuser->group_of[to->id])
+        return (opf_outcome){.rule = OPF_RULE_GATE};
     if (fuser->group_of[from->id] == fuser->group_of[to->id]) {
-        if (is_stored(fuser, value))
+        if (opf_fuser_leaves(fuser, fuser->group_of[from->id], value))
             return (opf_outcome){.rule = OPF_RULE_IN_PASSING};
         if (opf_rules[tvm->rule].verdict == OPF_FUSED)
             return *tvm;
@@ -349,6 +350,8 @@ static opf_outcome outcome_of_use(opf_fuser *fuser, const opf_node *from, const 
             return (opf_outcome){.rule = OPF_RULE_BLOCKS};
         return (opf_outcome){.rule = in_front ? OPF_RULE_PROLOGUE : OPF_RULE_ROWS};
     }
+    if (growth->copy_dear[from->id] && fuser->group_of[from->id] != fuser->group_of[to->id])
+        return (opf_outcome){.rule = OPF_RULE_COPY_DEAR, .bytes = opf_value_nominal_bytes(value)};
     const opf_attempts *attempts = &growth->attempts[from->id];
     for (size_t a = 0; a < attempts->count; a++)
         if (attempts->data[a].to == to)
@@ -375,6 +378,8 @@ static opf_growth *new_growth(opf_fuser *fuser)
         .light = OPF_ARRAY(arena, bool, groups),
         .closed = OPF_ARRAY(arena, bool, groups),
         .prologue = OPF_ARRAY(arena, bool, n),
+        .copy_dear = OPF_ARRAY(arena, bool, n),
+        .gate = OPF_ARRAY(arena, bool, n),
         .view = OPF_ARRAY(arena, bool, groups),
         .users = OPF_ARRAY(arena, opf_node_list, n),
         .producers = OPF_ARRAY(arena, opf_node_list, n),
@@ -407,6 +412,7 @@ static void compact(opf_growth *growth)
             continue;
         fuser->group_kinds[count] = fuser->group_kinds[g];
         fuser->formed[count] = fuser->formed[g];
+        fuser->copied[count] = fuser->copied[g];
         number_members(growth, g, count++);
     }
     fuser->n_groups = count;
@@ -420,6 +426,8 @@ void opf_policy_best(opf_fuser *fuser)
     take_prologues(growth);
     opf_grow_blocks(growth);
     take_prologues(growth);
+    opf_grow_copies(growth);
+    opf_grow_gates(growth);
     opf_grow_siblings(growth);
     record_attempts(growth);
     compact(growth);

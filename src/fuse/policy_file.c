@@ -6,11 +6,15 @@
 
 #include "fuse/fuser.h"
 
+/* A node that a group of the file computes again. */
+typedef struct opf_copy { const char *name; int group; } opf_copy;
+
 typedef struct opf_pinning {
     opf_fuser *fuser;
     const char *path;
     opf_map nodes;   /* interned name → node */
     int *pinned;     /* per node: position of its group in the file + 1, 0 for none */
+    OPF_VEC(opf_copy) copies;
     opf_status status;
 } opf_pinning;
 
@@ -56,6 +60,14 @@ static void pin(opf_pinning *pinning, const char *name, int group)
     }
 }
 
+static bool is_copy(const opf_pinning *pinning, const char *name, int group)
+{
+    for (size_t c = 0; c < pinning->copies.count; c++)
+        if (pinning->copies.data[c].group == group && strcmp(pinning->copies.data[c].name, name) == 0)
+            return true;
+    return false;
+}
+
 static void read_group(opf_pinning *pinning, const json_t *group, int number)
 {
     const json_t *nodes = json_object_get(group, "nodes"), *name;
@@ -67,7 +79,13 @@ static void read_group(opf_pinning *pinning, const json_t *group, int number)
         return;
     }
     size_t n;
+    const json_t *copied = json_object_get(group, "copied");
+    json_array_foreach(copied, n, name)
+        if (json_is_string(name))
+            OPF_PUSH(pinning->fuser->arena, &pinning->copies, (opf_copy){opf_intern(pinning->fuser->fusion->module->names, json_string_value(name)), number});
     json_array_foreach(nodes, n, name) {
+        if (json_is_string(name) && is_copy(pinning, json_string_value(name), number))
+            continue;
         if (json_is_string(name))
             pin(pinning, json_string_value(name), number);
         else
@@ -88,6 +106,14 @@ static void read_groups(opf_pinning *pinning)
     json_array_foreach(groups, g, group)
         read_group(pinning, group, (int)g);
     json_decref(file);
+}
+
+static void take_copy(opf_fuser *fuser, const opf_node *node, int group)
+{
+    if (fuser->folded[node->id] || opf_fuser_holds(fuser, group, node))
+        return;
+    fuser->is_copied[node->id] = true;
+    OPF_PUSH(fuser->arena, &fuser->copied[group], fuser->graph->nodes.data[node->id]);
 }
 
 /* Numbers without gaps, in the order of first nodes. Folded nodes stand alone whatever the file says. */
@@ -111,12 +137,20 @@ static void take_groups(opf_pinning *pinning)
         if (fuser->kinds[i] > fuser->group_kinds[group])
             fuser->group_kinds[group] = fuser->kinds[i];
     }
+    for (size_t c = 0; c < pinning->copies.count; c++) {
+        const opf_copy *copy = &pinning->copies.data[c];
+        const opf_node *node = opf_map_get(&pinning->nodes, copy->name);
+        if (node && copy->group < most && by_file[copy->group + 1])
+            take_copy(fuser, node, by_file[copy->group + 1] - 1);
+    }
 }
 
 static opf_outcome outcome_of_use(opf_fuser *fuser, const opf_node *from, const opf_node *to, const opf_value *value)
 {
     (void)value;
     bool together = fuser->group_of[from->id] == fuser->group_of[to->id];
+    if (!together && opf_fuser_holds(fuser, fuser->group_of[to->id], from))
+        return (opf_outcome){.rule = OPF_RULE_COPIED};
     return (opf_outcome){.rule = together ? OPF_RULE_PINNED : OPF_RULE_PINNED_APART};
 }
 

@@ -7,6 +7,7 @@
 
 enum {
     CHEAP = 4,     /* operations an element */
+    MODERATE = 12, /* the same where nothing is repeated: less than a transcendental function, which wants a loop of its own */
     FEW_LOADS = 3, /* tensors that are read for an element */
     MANY = 8       /* uses of an element from which a copy is made */
 };
@@ -138,8 +139,9 @@ static bool is_tiled_sum(const opf_stage *stage)
 static opf_rule_number judge(const opf_work *work, const opf_reading *reading)
 {
     bool cheap = work->price <= CHEAP && work->loads <= FEW_LOADS, moves = work->price == 0 && work->loads == 1;
+    bool moderate = work->price <= MODERATE && work->loads <= FEW_LOADS;
     if (reading->epilogue)
-        return cheap ? OPF_RULE_PROLOGUE : OPF_RULE_PROLOGUE_DEAR;
+        return cheap || (moderate && !reading->again) ? OPF_RULE_PROLOGUE : OPF_RULE_PROLOGUE_DEAR;
     if (!reading->product)
         return reading->window && cheap && !moves && !work->chooses ? OPF_RULE_PROLOGUE : OPF_RULE_PROLOGUE_REPEATED;
     if (!reading->window && moves && !work->chooses)

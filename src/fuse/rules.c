@@ -22,6 +22,10 @@ const opf_rule opf_rules[OPF_RULE_COUNT] = {
         "'{from}' and '{to}' are in one kernel with others that read the same values"},
     [OPF_RULE_BLOCKS] = {"row-blocks", -1, OPF_FUSED,
         "'{from}' and '{to}' are computed a block of rows at a time in one loop nest: no more of '{value}' exists at once"},
+    [OPF_RULE_COPIED] = {"copied", -1, OPF_COPIED,
+        "'{from}' ({from_kind}) is cheap and computed again by each of its readers, '{to}' among them: '{value}' is never stored"},
+    [OPF_RULE_GATE] = {"gate", -1, OPF_COPIED,
+        "'{value}' is small: each part of the kernel of '{to}' computes it whole in its own scratch"},
     [OPF_RULE_PINNED] = {"pinned", -1, OPF_FUSED, "the groups file puts '{from}' and '{to}' in one group"},
 
     [OPF_RULE_POLICY_NONE] = {"policy-none", -1, OPF_REFUSED, "policy none: each node is a kernel of its own"},
@@ -90,6 +94,9 @@ const opf_rule opf_rules[OPF_RULE_COUNT] = {
         "'{from}' joins tensors: '{to}' would choose between them for every element of its operand"},
     [OPF_RULE_PROLOGUE_IN_PLACE] = {"prologue-in-place", -1, OPF_REFUSED,
         "'{to}' reads the rows of '{value}' where they lie; with work in front it would have to copy them first"},
+
+    [OPF_RULE_COPY_DEAR] = {"copy-dear", -1, OPF_REFUSED,
+        "'{from}' has several readers ({users}): to compute it again for each would take longer than to store and read the {bytes} bytes of '{value}'"},
 
     [OPF_RULE_VIEW] = {"view", -1, OPF_VIEWED, "'{to}' only gives the same elements another shape: its result is '{value}' itself"},
     [OPF_RULE_FOLDED_USE] = {"folded-use", -1, OPF_FOLDED,

@@ -49,7 +49,7 @@ static opf_rule_words words_of(opf_fuser *fuser, const opf_outcome *outcome, con
         .blocker_op = outcome->blocker ? outcome->blocker->op : NULL,
         .bytes = outcome->bytes,
     };
-    if (outcome->rule == OPF_RULE_NO_MEETING || outcome->rule == OPF_RULE_PROLOGUE_SHARED)
+    if (outcome->rule == OPF_RULE_NO_MEETING || outcome->rule == OPF_RULE_PROLOGUE_SHARED || outcome->rule == OPF_RULE_COPY_DEAR)
         words.users = users_of(fuser, from);
     return words;
 }

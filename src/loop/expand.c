@@ -13,6 +13,7 @@ enum {
     UNKNOWN_POINTS = 1000
 };
 static const double RECOMPUTED = 1.5; /* evaluations an element from which keeping pays */
+static const double SUMMED = 8;       /* the same of what is cheap, but stands in the way of a plain sum */
 
 const opf_expr *opf_rebuild(opf_pool *pool, const opf_expr *e, const opf_expr *const *args) {
     switch ((opf_expr_kind)e->kind) {
@@ -96,14 +97,55 @@ static double *prices(opf_scheduler *s) {
     return price;
 }
 
+/* ---- what finishes a sum and is summed up again ---- */
+
+typedef struct finishing { const opf_scheduler *s; const opf_stage *stage; bool *along, *of_sums, found; } finishing;
+
+static bool meet_sum(const opf_expr *e, void *data) {
+    finishing *f = data;
+    int read = e->kind == OPF_EXPR_LOAD ? e->index - f->s->n_inputs : -1;
+    if (read >= 0 && (f->s->reduced[read] || f->of_sums[read])) f->found = true;
+    return !f->found;
+}
+
+/* Notes the stages that a reduction reads along an axis that it reduces. */
+static bool meet_along(const opf_expr *e, void *data) {
+    finishing *f = data;
+    if (e->kind != OPF_EXPR_LOAD || e->index < f->s->n_inputs) return true;
+    for (int k = 0; k < e->n_args; k++)
+        if (opf_expr_vars(e->args[k]) >> f->stage->n_axes) f->along[e->index - f->s->n_inputs] = true;
+    return true;
+}
+
+/* By stage: a few elements made of sums (an activation of a gate), that another sum reads over and over. Computed again for
+ * each of its terms, they would keep it from reading plain memory. */
+static bool *find_finished(opf_scheduler *s) {
+    enum { FEW = 4096 };
+    bool *along = OPF_ARRAY(s->arena, bool, s->n_stages + 1), *of_sums = OPF_ARRAY(s->arena, bool, s->n_stages + 1);
+    bool *finished = OPF_ARRAY(s->arena, bool, s->n_stages + 1);
+    for (int i = 0; i < s->n_stages; i++) {
+        finishing f = {s, s->stages[i], along, of_sums, false};
+        if (s->reduced[i]) opf_expr_visit(s->pool, s->stages[i]->body, meet_along, &f);
+    }
+    for (int i = 0; i < s->n_stages; i++) {
+        finishing f = {s, s->stages[i], along, of_sums, false};
+        if (s->reduced[i]) continue;
+        opf_expr_visit(s->pool, s->stages[i]->body, meet_sum, &f);
+        of_sums[i] = f.found;
+        finished[i] = f.found && along[i] && elements(s->stages[i], s->stages[i]->n_axes) <= FEW;
+    }
+    return finished;
+}
+
 static void choose_kept(opf_scheduler *s) {
+    const bool *finished = find_finished(s);
     double *reads = OPF_ARRAY(s->arena, double, s->n_stages + 1), *price = prices(s);
     for (int i = s->n_stages; i-- > 0;) {
         const opf_stage *stage = s->stages[i];
         double size = elements(stage, stage->n_axes);
         if (is_result(s, i)) reads[i] += size;
         double dear = stage->combiner != OPF_COMBINE_NONE && points_of(stage) > 1 ? DEAR_WINDOW : DEAR;
-        bool pays = opf_is_padding(s, i) || (price[i] >= dear && reads[i] > RECOMPUTED * size);
+        bool pays = opf_is_padding(s, i) || (price[i] >= dear && reads[i] > RECOMPUTED * size) || (finished[i] && reads[i] >= SUMMED * size);
         s->kept[i] = s->reduced[i] || (pays && !s->never_kept[i]);
         double points = elements(stage, stage->n_axes + stage->n_reduce) / (size > 0 ? size : 1);
         double times = (s->kept[i] ? size : reads[i]) * points;

@@ -170,7 +170,9 @@ static double cost_of(const opf_scheduler *s, const opf_item *item) {
 }
 
 static double total_cost(const opf_scheduler *s, const opf_root *root) {
-    double total = (double)opf_nominal_product(s, &root->order);
+    double element = 1;
+    for (size_t i = 0; i < root->outputs.list.count; i++) element += opf_expr_price(s, root->outputs.list.data[i].value);
+    double total = element * (double)opf_nominal_product(s, &root->order);
     for (int i = 0; i < s->n_stages; i++) {
         const opf_item *item = root->items[i];
         if (item) total += cost_of(s, item) * (double)opf_nominal_product(s, &item->bound);

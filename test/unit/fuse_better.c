@@ -17,8 +17,10 @@ static const struct {
     {"injective_into_anchor_group", 1, "t", "add", OPF_FUSED, NULL},
     {"layernorm_decomposed", 1, "mean", "sub", OPF_FUSED, "rows"},
     {"output_used_inside", 1, "relu", "exp", OPF_FUSED, "in-passing"},
+    {"resnet_basic_block", 2, "r0", "add", OPF_COPIED, "copied"}, /* its producer is an input: computed again by both readers */
     {"softmax_decomposed", 1, "exp", "div", OPF_FUSED, "rows"},
     {"split_before_anchor", 1, "split", "mm", OPF_FUSED, "prologue"},
+    {"squeeze_excite", 2, "r", "fc2", OPF_COPIED, "gate"},
     {"transposes_between_convs", 2, "t2", "c2", OPF_FUSED, "prologue"},
 };
 

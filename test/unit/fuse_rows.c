@@ -63,7 +63,10 @@ static const struct { const char *model, *from, *to; opf_verdict verdict; const 
     {"front_exp_product.onnx", "Exp_1", "MatMul_3", OPF_FUSED, "row-blocks"},
     {"attention_scaled_after.onnx", "Softmax_5", "MatMul_6", OPF_FUSED, "row-blocks"},
     {"large_product_normalised.onnx", "MatMul_1", "Softmax_2", OPF_REFUSED, "blocks-again"},
-    {"front_shared.onnx", "Transpose_1", "MatMul_3", OPF_REFUSED, "prologue-shared"},
+    {"front_shared.onnx", "Transpose_1", "MatMul_3", OPF_COPIED, "copied"},
+    {"front_shared_dear.onnx", "Exp_1", "MatMul_3", OPF_REFUSED, "prologue-shared"},
+    {"gate_of_channels.onnx", "HardSwish_1", "GlobalAveragePool_2", OPF_COPIED, "copied"},
+    {"gate_of_channels.onnx", "Relu_5", "Conv_7", OPF_COPIED, "gate"},
     {"softmax_then_transpose.onnx", "Softmax_1", "Transpose_2", OPF_REFUSED, "against-grain"},
     {"sums_crossed.onnx", "ReduceSum_2", "Add_4", OPF_REFUSED, "not-rows"},
 };

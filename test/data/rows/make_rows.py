@@ -85,7 +85,7 @@ g = Graph("norm_keepdims_0")  # row means are subtracted from columns: right, an
 x = g.input("x", 512, 512)
 centred = g.op("Sub", x, g.mean(x, keepdims=0))
 variance = g.mean(g.op("Mul", centred, centred), keepdims=0)
-g.save(4, g.op("Div", centred, g.op("Sqrt", g.op("Add", variance, g.const(1e-5)))))
+g.save(3, g.op("Div", centred, g.op("Sqrt", g.op("Add", variance, g.const(1e-5)))))
 
 g = Graph("sums_crossed")  # each element needs the sums of two rows
 x = g.input("x", 512, 512)
@@ -220,7 +220,17 @@ in_front("front_turn_pool", 2, (1, 16, 16, 8), turn(0, 3, 1, 2), lambda g, x: g.
 
 g = Graph("front_shared")  # two products read it
 r = g.op("Transpose", g.input("x", 16, 64), perm=[1, 0])
-g.save(3, product(16)(g, r), g.op("MatMul", g.const(np.ones((8, 64))), r))
+g.save(2, product(16)(g, r), g.op("MatMul", g.const(np.ones((8, 64))), r))
+
+g = Graph("front_shared_dear")  # exponentials are not computed twice
+r = g.op("Exp", g.input("x", 16, 64))
+g.save(3, product(64)(g, r), g.op("MatMul", g.const(np.ones((8, 16))), r))
+
+g = Graph("gate_of_channels")  # squeeze-excite: the activation is computed again, the gate by each part
+x = g.input("x", 1, 240, 28, 28)
+s = g.op("HardSwish", x)
+z = g.op("Relu", g.op("Conv", g.op("GlobalAveragePool", s), g.const(np.full((16, 240, 1, 1), 0.02))))
+g.save(2, g.op("Mul", s, g.op("HardSigmoid", g.op("Conv", z, g.const(np.full((240, 16, 1, 1), 0.1))))))
 
 # ---- attention ----
 
