@@ -164,6 +164,13 @@ static packing packing_of(const opf_fusion *fusion) {
     return p;
 }
 
+/* What a group computes again is written where it is at home: there the value leaves the function for the others. */
+static bool is_at_home(const opf_group *group, const opf_node *node) {
+    for (size_t c = 0; c < group->copied.count; c++)
+        if (group->copied.data[c] == node) return false;
+    return true;
+}
+
 static opf_status save_groups(const opf_fusion *fusion, const char *path) {
     packing p = packing_of(fusion);
     OPF_VEC(const opf_group *) groups = {0};
@@ -176,7 +183,8 @@ static opf_status save_groups(const opf_fusion *fusion, const char *path) {
                          "group %d is written as single nodes: it joins nodes of different operator versions, which one function cannot import", group->id);
             continue;
         }
-        for (size_t i = 0; i < group->nodes.count; i++) take_in(&p, group->id, group->nodes.data[i]->id);
+        for (size_t i = 0; i < group->nodes.count; i++)
+            if (is_at_home(group, group->nodes.data[i])) take_in(&p, group->id, group->nodes.data[i]->id);
         OPF_PUSH(p.arena, &groups, group);
     }
     close_functions(&p, groups.data, groups.count);
