@@ -186,14 +186,29 @@ static const opf_expr *at_point(opf_scheduler *s, const opf_stage *stage, const 
     return opf_expr_bind(s->pool, term, stage->n_axes + stage->n_reduce, variables);
 }
 
+static bool divides(const opf_expr *e, void *data) {
+    bool division = e->kind == OPF_EXPR_BINARY && (e->op == OPF_OP_FLOORDIV || e->op == OPF_OP_FLOORMOD);
+    *(bool *)data = *(bool *)data || division;
+    return !division;
+}
+
+/* Conditions of which loops can be cut free. Others stay inside the term: around it, each would repeat all that came before. */
+static bool can_be_cut(const opf_scheduler *s, const opf_expr *condition) {
+    bool division = false;
+    opf_expr_visit(s->pool, condition, divides, &division);
+    return !division;
+}
+
 /* Points combined one after the other; where a point's conditions fail, the value stays as it is. */
 static const opf_expr *written_out(opf_scheduler *s, const opf_stage *stage, const opf_expr *term) {
     opf_pool *pool = s->pool;
     const opf_expr *value = NULL;
     for (int64_t k = 0; k < points_of(stage); k++) {
         const opf_expr *point = opf_expr_simplify(pool, at_point(s, stage, term, k), opf_stage_domain(stage));
-        opf_conditions conditions = {0};
-        opf_find_conditions(s, point, stage->combiner, &conditions);
+        opf_conditions found = {0}, conditions = {0};
+        opf_find_conditions(s, point, stage->combiner, &found);
+        for (size_t i = 0; i < found.list.count; i++)
+            if (can_be_cut(s, found.list.data[i])) OPF_PUSH(s->arena, &conditions.list, found.list.data[i]);
         for (size_t i = 0; i < conditions.list.count; i++) point = opf_decide(s, point, conditions.list.data[i], true);
         const opf_expr *otherwise = value ? value : opf_neutral(pool, stage->combiner, stage->accumulator);
         const opf_expr *next = value ? opf_accumulate(pool, stage->combiner, value, point) : point;
