@@ -147,6 +147,14 @@ void opf_session_on_step(opf_session *session, void (*on_step)(void *data, int s
 
 void opf_string_free(char *string);
 opf_status opf_model_explain(opf_model *model, const char *format, char **out);     /* "text", "json" */
+/* Why two nodes, named as in the model or by opf_model_explain, are or are not one kernel: rule, values, what stands in the way,
+ * bytes lost, what would allow it, and what comes of it where that can be tried. */
+opf_status opf_model_why(opf_model *model, const char *a, const char *b, const char *format, char **out);
+opf_status opf_model_trace(opf_model *model, const char *format, char **out);  /* how the groups came to be, step by step */
+opf_status opf_model_memory(opf_model *model, const char *format, char **out); /* the workspace over time; what each fusion saved */
+/* What has become of the fusion since `old`, a file that opf_model_explain wrote as "json": of another model, exporter, opset,
+ * policy or version. OPF_ERROR_MISMATCH, with the report, where nodes that were one kernel are so no longer. */
+opf_status opf_model_compare(opf_model *model, const char *old, const char *format, char **out);
 opf_status opf_model_graph(opf_model *model, const char *format, int after, char **out); /* "dot", "svg"; after 0: as read, 1: groups as clusters */
 /* One HTML page that needs no other file and no network: the graph as read and fused, every kernel with its formula, bytes and
  * C, the workspace over time, refused uses with their reasons. Graphviz lays out the graphs; without it they stand in rows. */

@@ -1,7 +1,9 @@
-/* Reports about a model: explain, graph, report. */
+/* Reports about a model: explain in its forms, graph, report. */
 #include <string.h>
 
 #include "api/pipeline.h"
+#include "fuse/explain_json.h"
+#include "fuse/trace.h"
 #include "report/graph.h"
 #include "report/memory.h"
 #include "report/page.h"
@@ -15,22 +17,62 @@ static opf_pipeline pipeline_of(opf_model *model) {
     return (opf_pipeline){.model = model, .context = model->context, .policy = model->context->options.policy};
 }
 
-opf_status opf_model_explain(opf_model *model, const char *format, char **out) {
+typedef opf_status (*printer)(const opf_pipeline *pipeline, bool json, opf_text *out);
+
+/* Runs the pipeline, prints what it has made, and hands the text over. */
+static opf_status print_report(opf_model *model, enum opf_pipeline_end end, const char *format, printer print, char **out) {
     *out = NULL;
     bool json = strcmp(format, "json") == 0;
     if (!json && strcmp(format, "text") != 0) return unknown_format(model->context, format);
     opf_pipeline pipeline = pipeline_of(model);
     opf_text text = {0};
-    opf_status status = opf_pipeline_run(&pipeline, OPF_TO_GROUPS);
+    opf_status status = opf_pipeline_run(&pipeline, end);
     if (status == OPF_OK && !pipeline.stopped) {
-        if (json) status = opf_explain_json(pipeline.fusion, &text);
-        else opf_explain_text(pipeline.fusion, &text);
+        status = print(&pipeline, json, &text);
         if (status == OPF_OK) *out = opf_text_take(&text);
     }
     opf_text_free(&text);
     opf_pipeline_free(&pipeline);
     return status;
 }
+
+static opf_status print_explanation(const opf_pipeline *pipeline, bool json, opf_text *out) {
+    if (json) return opf_explain_json(pipeline->fusion, out);
+    opf_explain_text(pipeline->fusion, out);
+    return OPF_OK;
+}
+
+static opf_status print_trace(const opf_pipeline *pipeline, bool json, opf_text *out) {
+    opf_parts parts = opf_fusion_parts(pipeline->fusion, pipeline->module->arena);
+    if (json) opf_json_print(opf_trace_object(&parts), JSON_INDENT(1), out);
+    else opf_trace_text(&parts, out);
+    return OPF_OK;
+}
+
+/* The workspace of the unfused program at nominal sizes. */
+static opf_status unfused_workspace(opf_model *model, int64_t *bytes) {
+    opf_pipeline pipeline = pipeline_of(model);
+    pipeline.policy = OPF_POLICY_NONE;
+    pipeline.silent = true;
+    opf_status status = opf_pipeline_run(&pipeline, OPF_TO_PROGRAM);
+    if (status == OPF_OK) *bytes = opf_memory_of(pipeline.program, pipeline.module->arena).bytes;
+    opf_pipeline_free(&pipeline);
+    return status;
+}
+
+static opf_status print_memory(const opf_pipeline *pipeline, bool json, opf_text *out) {
+    int64_t unfused = -1;
+    opf_status status = unfused_workspace(pipeline->model, &unfused);
+    if (status != OPF_OK) return status;
+    if (!json) opf_memory_text(pipeline->program, unfused, out);
+    else opf_json_print(json_pack("{s:i,s:o,s:s,s:o}", "schema", 1, "model", opf_json_text(pipeline->module->path), "policy",
+                                  opf_policy_name(pipeline->fusion->policy), "memory", opf_memory_object(pipeline->program, unfused)), JSON_INDENT(1), out);
+    return OPF_OK;
+}
+
+opf_status opf_model_explain(opf_model *model, const char *format, char **out) { return print_report(model, OPF_TO_GROUPS, format, print_explanation, out); }
+opf_status opf_model_trace(opf_model *model, const char *format, char **out) { return print_report(model, OPF_TO_GROUPS, format, print_trace, out); }
+opf_status opf_model_memory(opf_model *model, const char *format, char **out) { return print_report(model, OPF_TO_PROGRAM, format, print_memory, out); }
 
 opf_status opf_model_graph(opf_model *model, const char *format, int after, char **out) {
     *out = NULL;
@@ -52,17 +94,6 @@ opf_status opf_model_graph(opf_model *model, const char *format, int after, char
         if (status == OPF_OK) *out = opf_text_take(&text);
     }
     opf_text_free(&text);
-    opf_pipeline_free(&pipeline);
-    return status;
-}
-
-/* The workspace of the unfused program at nominal sizes. */
-static opf_status unfused_workspace(opf_model *model, int64_t *bytes) {
-    opf_pipeline pipeline = pipeline_of(model);
-    pipeline.policy = OPF_POLICY_NONE;
-    pipeline.silent = true;
-    opf_status status = opf_pipeline_run(&pipeline, OPF_TO_PROGRAM);
-    if (status == OPF_OK) *bytes = opf_memory_of(pipeline.program, pipeline.module->arena).bytes;
     opf_pipeline_free(&pipeline);
     return status;
 }

@@ -75,18 +75,20 @@ static void add_groups(json_t *list, const opf_part *part)
     }
 }
 
+json_t *opf_edge_object(const opf_fusion *fusion, const opf_edge *edge)
+{
+    return json_pack("{s:o,s:o,s:o,s:s,s:s,s:o,s:o,s:o,s:I,s:I,s:o}",
+        "from", name_of(edge->from), "to", name_of(edge->to), "value", opf_json_text(edge->value->name),
+        "verdict", opf_verdict_name(edge->verdict), "rule", edge->rule, "reason", opf_json_text(edge->reason),
+        "blocker", name_of(edge->blocker), "remedy", opf_json_text(edge->remedy),
+        "buffer_bytes", (json_int_t)edge->buffer_bytes, "bytes_lost", (json_int_t)opf_edge_bytes_lost(fusion, edge),
+        "graph", opf_json_text(fusion->graph->path));
+}
+
 static void add_edges(json_t *list, const opf_part *part)
 {
-    const opf_fusion *fusion = part->fusion;
-    for (size_t e = 0; e < fusion->edges.count; e++) {
-        const opf_edge *edge = &fusion->edges.data[e];
-        json_array_append_new(list, json_pack("{s:o,s:o,s:o,s:s,s:s,s:o,s:o,s:o,s:I,s:I,s:o}",
-            "from", name_of(edge->from), "to", name_of(edge->to), "value", opf_json_text(edge->value->name),
-            "verdict", opf_verdict_name(edge->verdict), "rule", edge->rule, "reason", opf_json_text(edge->reason),
-            "blocker", name_of(edge->blocker), "remedy", opf_json_text(edge->remedy),
-            "buffer_bytes", (json_int_t)edge->buffer_bytes, "bytes_lost", (json_int_t)opf_edge_bytes_lost(fusion, edge),
-            "graph", opf_json_text(fusion->graph->path)));
-    }
+    for (size_t e = 0; e < part->fusion->edges.count; e++)
+        json_array_append_new(list, opf_edge_object(part->fusion, &part->fusion->edges.data[e]));
 }
 
 static void add_siblings(json_t *list, const opf_part *part)

@@ -8,6 +8,7 @@
 
 /* Names come from files and need not be UTF-8; JSON must be. NULL becomes null. */
 json_t *opf_json_text(const char *string);
+json_t *opf_edge_object(const opf_fusion *fusion, const opf_edge *edge); /* one of its edges */
 /* What `explain --json` prints (docs/cli.md). The caller owns the reference. */
 json_t *opf_explain_object(const opf_fusion *fusion);
 /* Adds the text of a value and a line end; takes over the reference. flags: jansson's. */

@@ -214,7 +214,8 @@ opf_status opf_fuse(opf_fusion **out, opf_graph *graph, const opf_fuse_options *
 {
     *out = NULL;
     opf_fusion *fusion = OPF_NEW(graph->module->arena, opf_fusion);
-    *fusion = (opf_fusion){.module = graph->module, .graph = graph, .policy = options->groups_file ? OPF_POLICY_FILE : options->policy};
+    *fusion = (opf_fusion){.module = graph->module, .graph = graph, .policy = options->groups_file ? OPF_POLICY_FILE : options->policy,
+                            .trace = OPF_NEW(graph->module->arena, opf_trace)};
     opf_fuser *fuser = new_fuser(fusion, options);
     opf_status status = study_nodes(fuser);
     if (status != OPF_OK)

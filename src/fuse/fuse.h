@@ -75,6 +75,7 @@ typedef struct opf_fusion {
     OPF_VEC(opf_group *) groups;
     OPF_VEC(opf_edge) edges;
     OPF_VEC(opf_sibling) siblings;
+    struct opf_trace *trace;        /* how the groups came to be (trace.h) */
 } opf_fusion;
 
 typedef struct opf_fuse_options {

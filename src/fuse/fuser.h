@@ -3,6 +3,7 @@
 #define OPF_FUSE_FUSER_H
 
 #include "fuse/rules.h"
+#include "fuse/trace.h"
 
 typedef OPF_VEC(opf_node *) opf_node_list;
 

@@ -23,6 +23,9 @@ typedef struct opf_partitioner {
     int *stack;       /* of walks */
     int *seen;        /* generation in which an element was seen last */
     int generation;
+    int phase;
+    opf_arena *arena;
+    OPF_VEC(opf_partition_trial) trials;
 } opf_partitioner;
 
 static int root_of(const opf_partitioner *p, int element)
@@ -121,13 +124,17 @@ static void merge(opf_partitioner *p, int child, int parent)
 
 static void fuse(opf_partitioner *p, int source, int sink, opf_rule_number rule)
 {
+    OPF_VEC(int) elements = {0};
     for (int height = walk_begin(p, source); height > 0;) {
         int element = p->stack[--height];
+        OPF_PUSH(p->arena, &elements, element);
         height = walk_push(p, element, sink, height);
         if (opf_rules[p->decisions[element].rule].verdict != OPF_FUSED)
             p->decisions[element] = (opf_decision){.rule = rule, .source = source, .sink = sink, .blocker = -1};
         merge(p, element, sink);
     }
+    opf_decision made = {.rule = rule, .source = source, .sink = sink, .blocker = -1};
+    OPF_PUSH(p->arena, &p->trials, (opf_partition_trial){p->phase, made, elements.data, (int)elements.count});
     opf_rule_number *formed = &p->formed[root_of(p, sink)];
     if (*formed == OPF_RULE_SINGLE || rule == OPF_RULE_ANCHOR_EPILOGUE)
         *formed = rule;
@@ -136,6 +143,7 @@ static void fuse(opf_partitioner *p, int source, int sink, opf_rule_number rule)
 static void refuse(opf_partitioner *p, int element, opf_rule_number rule, int blocker, opf_kind met)
 {
     p->decisions[element] = (opf_decision){.rule = rule, .source = element, .sink = p->tree[element].parent, .blocker = blocker, .met = met};
+    OPF_PUSH(p->arena, &p->trials, (opf_partition_trial){p->phase, p->decisions[element], NULL, 0});
 }
 
 /* Fuses where every element between has a group kind of at most `between` and the sink one of at most `last`. */
@@ -236,16 +244,19 @@ opf_partition opf_partition_make(const opf_forward *graph, int max_depth, opf_ar
         .max_depth = max_depth,
         .stack = OPF_ARRAY(arena, int, n + 1),
         .seen = OPF_ARRAY(arena, int, n),
+        .arena = arena,
     };
     for (int i = 0; i < n; i++) {
         p.sets[i] = (opf_set){i, graph->kinds[i], 1, graph->kinds[i] == OPF_KIND_OUT_ELEMWISE_FUSABLE};
         p.decisions[i] = first_decision(graph, p.tree, i);
     }
-    for (int phase = 0; phase < 2; phase++)
+    for (p.phase = 0; p.phase < 2; p.phase++)
         for (int i = 0; i < n; i++)
-            visit(&p, i, phase);
+            visit(&p, i, p.phase);
 
-    opf_partition result = {p.tree, OPF_ARRAY(arena, int, n), OPF_ARRAY(arena, opf_kind, n), p.formed, p.decisions};
+    opf_partition result = {p.tree, OPF_ARRAY(arena, int, n), OPF_ARRAY(arena, opf_kind, n), p.formed, p.decisions, {0}};
+    result.trials.data = p.trials.data;
+    result.trials.count = p.trials.count;
     for (int i = 0; i < n; i++) {
         result.root[i] = root_of(&p, i);
         result.kind[i] = p.sets[i].kind;

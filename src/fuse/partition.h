@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "base/arena.h"
+#include "base/vec.h"
 #include "fuse/rules.h"
 #include "ops/op.h"
 
@@ -48,12 +49,21 @@ typedef struct opf_decision {
     opf_kind met;     /* kind found at the blocker */
 } opf_decision;
 
+/* An attempt to fuse an element into its post-dominator, in the order in which they were made. */
+typedef struct opf_partition_trial {
+    int phase;
+    opf_decision decision;
+    const int *elements; /* that were fused into the sink: the source and all between; none where it failed */
+    int n_elements;
+} opf_partition_trial;
+
 typedef struct opf_partition {
     opf_postdom *tree;
     int *root;               /* per element: last element of its group */
     opf_kind *kind;          /* per element; of the group, at its root */
     opf_rule_number *formed; /* at roots: the rule that made the group, OPF_RULE_SINGLE for one element */
     opf_decision *decisions;
+    OPF_VEC(opf_partition_trial) trials;
 } opf_partition;
 
 /* max_depth: TVM's limit on the elements of a group. */

@@ -163,6 +163,8 @@ static opf_outcome judge_rows(opf_growth *growth, const opf_group *group, opf_ar
 void opf_growth_join(opf_growth *growth, opf_node_list nodes, opf_kind kind, opf_rule_number rule)
 {
     int into = growth->set.data[0];
+    opf_event event = {"growth", opf_rules[rule].id, true, NULL, NULL, NULL, nodes.data, (int)nodes.count};
+    OPF_PUSH(growth->fuser->arena, &growth->fuser->fusion->trace->events, event);
     for (size_t s = 1; s < growth->set.count; s++)
         growth->members[growth->set.data[s]].count = 0;
     growth->members[into] = nodes;

@@ -117,6 +117,30 @@ static void take_groups(opf_fuser *fuser, const opf_elements *elements, const op
     }
 }
 
+/* The tree and the attempts in terms of nodes. Selectors speak for the node whose result they select. */
+static void record(opf_fuser *fuser, const opf_elements *elements, const opf_partition *partition)
+{
+    static const char *const phases[] = {"phase 0", "phase 1"};
+    opf_trace *trace = fuser->fusion->trace;
+    for (int i = 0; i < fuser->n_nodes; i++) {
+        int element = elements->of_node[i];
+        if (element < 0)
+            continue;
+        opf_postdom at = partition->tree[element];
+        OPF_PUSH(fuser->arena, &trace->tree, (opf_meeting){fuser->graph->nodes.data[i], owner(elements, at.parent), at.depth, at.worst});
+    }
+    for (size_t t = 0; t < partition->trials.count; t++) {
+        const opf_partition_trial *trial = &partition->trials.data[t];
+        OPF_VEC(opf_node *) nodes = {0};
+        for (int k = 0; k < trial->n_elements; k++)
+            if (elements->of_node[elements->owners[trial->elements[k]]->id] == trial->elements[k])
+                OPF_PUSH(fuser->arena, &nodes, elements->owners[trial->elements[k]]);
+        opf_event event = {phases[trial->phase], opf_rules[trial->decision.rule].id, trial->n_elements > 0, owner(elements, trial->decision.source),
+                           owner(elements, trial->decision.sink), owner(elements, trial->decision.blocker), nodes.data, (int)nodes.count};
+        OPF_PUSH(fuser->arena, &trace->events, event);
+    }
+}
+
 void opf_policy_tvm(opf_fuser *fuser)
 {
     opf_elements elements = make_elements(fuser);
@@ -124,4 +148,5 @@ void opf_policy_tvm(opf_fuser *fuser)
                                            elements.edges.data, fuser->arena);
     opf_partition partition = opf_partition_make(&forward, fuser->max_depth, fuser->arena);
     take_groups(fuser, &elements, &partition);
+    record(fuser, &elements, &partition);
 }

@@ -16,12 +16,26 @@ int cmd_check(tool *t) {
     return show(t, status, report);
 }
 
+/* The one form that was asked for. */
+static opf_status explain(const tool *t, opf_model *model, char **report) {
+    const char *format = format_of(t);
+    if (t->why_a) return opf_model_why(model, t->why_a, t->why_b, format, report);
+    if (t->trace) return opf_model_trace(model, format, report);
+    if (t->memory) return opf_model_memory(model, format, report);
+    if (t->diff) return opf_model_compare(model, t->diff, format, report);
+    return opf_model_explain(model, format, report);
+}
+
 int cmd_explain(tool *t) {
     opened o;
     char *report = NULL;
+    if ((t->why_a != NULL) + t->trace + t->memory + (t->diff != NULL) > 1) {
+        complain(t, "usage", "--why, --trace, --memory and --diff exclude each other");
+        return EXIT_USAGE;
+    }
     opf_status status = model_open_bound(t, &o);
     if (status != OPF_OK) return exit_status(status);
-    status = opf_model_explain(o.bound, format_of(t), &report);
+    status = explain(t, o.bound, &report);
     int code = show(t, status, report);
     model_close(&o);
     return code;

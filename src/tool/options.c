@@ -90,6 +90,11 @@ static bool set_markdown(tool *t, const char *argument) { (void)argument; return
 static bool set_all(tool *t, const char *argument) { (void)argument; return t->all = true; }
 static bool set_before(tool *t, const char *argument) { (void)argument; return t->before = true; }
 static bool set_after(tool *t, const char *argument) { (void)argument; return t->after = true; }
+static bool set_trace(tool *t, const char *argument) { (void)argument; return t->trace = true; }
+static bool set_memory(tool *t, const char *argument) { (void)argument; return t->memory = true; }
+static bool set_diff(tool *t, const char *argument) { return *(t->diff = argument) != '\0'; }
+static bool set_why_a(tool *t, const char *argument) { return *(t->why_a = argument) != '\0'; }
+static bool set_why_b(tool *t, const char *argument) { return *(t->why_b = argument) != '\0'; }
 static bool set_quiet(tool *t, const char *argument) { (void)argument; return t->quiet = true; }
 static bool set_help(tool *t, const char *argument) { (void)argument; return t->help = true; }
 static bool set_version(tool *t, const char *argument) { (void)argument; return t->version = true; }
@@ -117,6 +122,10 @@ static const option options[] = {
     {"--junit", "FILE", FOR_VERIFY, "writes the results of --suite as JUnit's XML", set_junit},
     {"--exceptions", "FILE", FOR_VERIFY, "cases of --suite that are known to fail: NAME REASON, a line each", set_exceptions},
     {"--max-depth", "N", FOR_EXPLAIN, "most nodes of a group", NULL},
+    {"--why", "A B", FOR_EXPLAIN, "why these two nodes are or are not one kernel, and what would change it", set_why_a},
+    {"--trace", NULL, FOR_EXPLAIN, "how the groups came to be, step by step", set_trace},
+    {"--memory", NULL, FOR_EXPLAIN, "the workspace over time, and what each fusion saved", set_memory},
+    {"--diff", "OLD.json", FOR_EXPLAIN, "what has changed since an earlier `explain --json`; status 3 where a fusion was lost", set_diff},
     {"--target", "NAME", FOR_BUILD, "row of the machine table to build for, or a file", NULL},
     {"--embed-weights", NULL, FOR_BUILD, "plain C: the weights go into the object", set_embed_weights},
     {"--max-ram", "N[K|M|G]", FOR_BUILD, "fails where workspace, inputs and outputs take more bytes", set_max_ram},
@@ -171,6 +180,9 @@ static int misuse(const tool *t, const char *what, const char *name) {
     return EXIT_USAGE;
 }
 
+/* Options that take two arguments: what the second one sets. */
+static bool (*second_of(const option *o))(tool *t, const char *argument) { return o->set == set_why_a ? set_why_b : NULL; }
+
 static int read_option(tool *t, int *at, int count, char **arguments) {
     const char *value;
     const option *o = find(arguments[*at], &value);
@@ -181,6 +193,9 @@ static int read_option(tool *t, int *at, int count, char **arguments) {
         if (*at + 1 >= count) return misuse(t, "a value is missing behind option", o->name);
         value = arguments[++*at];
     }
+    bool (*set_second)(tool *t, const char *argument) = second_of(o);
+    if (set_second && *at + 1 >= count) return misuse(t, "a second value is missing behind option", o->name);
+    if (set_second && !set_second(t, arguments[++*at])) return misuse(t, "an empty value stands behind option", o->name);
     return apply(t, o, value);
 }
 

@@ -28,6 +28,8 @@ typedef struct tool {
     int warmup, runs;
     bool embed_weights;
     int64_t max_ram;           /* bytes; 0: no limit */
+    const char *why_a, *why_b, *diff; /* explain */
+    bool trace, memory, try_decompose;
     bool json, markdown, all, before, after;
     /* everywhere */
     bool quiet, verbose, diag_json, help, version;
