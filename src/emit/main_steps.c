@@ -10,7 +10,9 @@ enum { STEPS_OF_PART = 50, MOST_STEPS_OF_ONE = 150 };
 /* ---- buffers ---- */
 
 void opf_emit_buffer(const opf_program *program, int index, opf_text *out) {
-    const opf_buffer *b = opf_program_storage(program, index);
+    const opf_buffer *b = opf_program_storage(program, index), *own = &program->buffers.data[index];
+    int64_t inside = own->kind == OPF_BUFFER_ALIAS ? own->offset : 0;
+    if (inside && (b->kind == OPF_BUFFER_OUTPUT || b->kind == OPF_BUFFER_INPUT || b->kind == OPF_BUFFER_WEIGHT)) opf_text_add(out, "(char *)");
     switch (b->kind) {
     case OPF_BUFFER_INPUT: opf_text_printf(out, "(void *)frame->inputs[%d]", b->index); break;
     case OPF_BUFFER_OUTPUT: opf_text_printf(out, "frame->outputs[%d]", b->index); break;
@@ -21,6 +23,7 @@ void opf_emit_buffer(const opf_program *program, int index, opf_text *out) {
         else opf_text_printf(out, "base + at[%d]", b->index);
         break;
     }
+    if (inside) opf_text_printf(out, " + %lld", (long long)inside);
 }
 
 void opf_emit_buffer_comment(const opf_program *program, int index, opf_text *out) {

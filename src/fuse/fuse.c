@@ -89,6 +89,7 @@ static opf_fuser *new_fuser(opf_fusion *fusion, const opf_fuse_options *options)
         .calls = OPF_ARRAY(arena, opf_call *, n),
         .group_of = OPF_ARRAY(arena, int, n),
         .copied = OPF_ARRAY(arena, opf_node_list, n + 1),
+        .in_place = OPF_ARRAY(arena, bool, n + 1),
         .is_copied = OPF_ARRAY(arena, bool, n + 1),
         .group_kinds = OPF_ARRAY(arena, opf_kind, n),
         .formed = OPF_ARRAY(arena, opf_rule_number, n),
@@ -141,6 +142,8 @@ static opf_step_kind step_of(const opf_fuser *fuser, const opf_group *group)
         return OPF_STEP_FOLDED;
     if (group->library || group->control)
         return group->library ? OPF_STEP_LIBRARY : OPF_STEP_CONTROL;
+    if (group->nodes.count == 1 && fuser->in_place[group->nodes.data[0]->id])
+        return OPF_STEP_VIEW;
     return only_views(group) && group->stages.inputs.count == 1 && group->results.count == 1 ? OPF_STEP_VIEW : OPF_STEP_KERNEL;
 }
 

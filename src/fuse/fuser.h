@@ -30,6 +30,7 @@ typedef struct opf_fuser {
     int *group_of;           /* per node: number below n_groups */
     int n_groups;
     opf_node_list *copied;   /* per group number: nodes that it computes again; they are at home in other groups */
+    bool *in_place;          /* per node: a concatenation whose parts are written where they belong */
     bool *is_copied;         /* per node: some group computes it again */
     opf_kind *group_kinds;   /* per group number */
     opf_rule_number *formed; /* per group number */

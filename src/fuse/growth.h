@@ -19,6 +19,7 @@ typedef struct opf_growth {
     bool *view;             /* per group: only views */
     bool *prologue;         /* per node: joined as work in front of another group */
     bool *copy_dear;        /* per node: its readers could compute it again, which would take longer */
+    opf_outcome *joins;     /* per node: of concatenations alone in their group; OPF_RULE_SINGLE of all others */
     bool *gate;             /* per node: joined as a small value of another group */
     opf_node_list *users, *producers; /* per node, those that run, each once */
     /* The set of groups that is being looked at. */
@@ -52,6 +53,8 @@ opf_outcome opf_growth_try_blocks(opf_growth *growth, int source, int sink, bool
 
 /* Cheap groups with several readers are computed by each of them (copies.c). */
 void opf_grow_copies(opf_growth *growth);
+/* Concatenations whose producers write each part where it belongs (joins.c); before anything has grown. */
+void opf_grow_joins(opf_growth *growth);
 /* Small values that only one group reads are computed whole by each part of it (gates.c). */
 void opf_grow_gates(opf_growth *growth);
 /* Groups that read the same and nothing else become one kernel (siblings.c). */

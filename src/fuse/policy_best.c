@@ -352,6 +352,8 @@ static opf_outcome outcome_of_use(opf_fuser *fuser, const opf_node *from, const 
             return (opf_outcome){.rule = OPF_RULE_BLOCKS};
         return (opf_outcome){.rule = in_front ? OPF_RULE_PROLOGUE : OPF_RULE_ROWS};
     }
+    if (growth->joins[to->id].rule != OPF_RULE_SINGLE && fuser->group_of[from->id] != fuser->group_of[to->id])
+        return growth->joins[to->id];
     if (growth->copy_dear[from->id] && fuser->group_of[from->id] != fuser->group_of[to->id])
         return (opf_outcome){.rule = OPF_RULE_COPY_DEAR, .bytes = opf_value_nominal_bytes(value)};
     const opf_attempts *attempts = &growth->attempts[from->id];
@@ -381,6 +383,7 @@ static opf_growth *new_growth(opf_fuser *fuser)
         .closed = OPF_ARRAY(arena, bool, groups),
         .prologue = OPF_ARRAY(arena, bool, n),
         .copy_dear = OPF_ARRAY(arena, bool, n),
+        .joins = OPF_ARRAY(arena, opf_outcome, n),
         .gate = OPF_ARRAY(arena, bool, n),
         .view = OPF_ARRAY(arena, bool, groups),
         .users = OPF_ARRAY(arena, opf_node_list, n),
@@ -424,6 +427,7 @@ void opf_policy_best(opf_fuser *fuser)
 {
     opf_policy_tvm(fuser);
     opf_growth *growth = new_growth(fuser);
+    opf_grow_joins(growth);
     grow(growth);
     take_prologues(growth);
     opf_grow_blocks(growth);

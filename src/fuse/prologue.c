@@ -19,6 +19,7 @@ typedef struct opf_work {
     int loads;    /* of outside values */
     bool chooses; /* between elements: a concatenation, or an element and a border */
     bool joins;   /* between elements of several tensors */
+    bool pictures;/* the last two axes are read as they lie */
 } opf_work;
 
 typedef struct opf_work_list {
@@ -48,6 +49,48 @@ static bool add_work(const opf_expr *e, void *data)
     return true;
 }
 
+/* ---- moves that leave the rows of a picture as they are ---- */
+
+typedef struct opf_inlining {
+    const opf_group *group;
+    int depth;
+} opf_inlining;
+
+enum { MOST_MOVES = 16 };
+
+static const opf_expr *inline_move(opf_pool *pool, const opf_expr *leaf, void *data)
+{
+    opf_inlining *in = data;
+    int stage = leaf->kind == OPF_EXPR_LOAD ? leaf->index - (int)in->group->stages.inputs.count : -1;
+    if (stage < 0 || in->depth > MOST_MOVES)
+        return NULL;
+    in->depth++;
+    const opf_stage *read = in->group->stages.list.data[stage];
+    const opf_expr *bound = opf_expr_map(pool, opf_expr_bind(pool, read->body, read->n_axes, leaf->args), inline_move, in);
+    in->depth--;
+    return bound;
+}
+
+/* Is the group's result its operand with other axes than the last two in another order (a shuffle of channels, a slice)? */
+static bool keeps_pictures(const opf_group *group, opf_pool *pool)
+{
+    if (group->results.count != 1)
+        return false;
+    const opf_stage *result = group->stages.list.data[group->results.data[0].stage];
+    opf_inlining in = {group, 0};
+    const opf_expr *e = opf_expr_simplify(pool, opf_expr_map(pool, result->body, inline_move, &in), opf_stage_domain(result));
+    int rank = result->n_axes;
+    if (e->kind != OPF_EXPR_LOAD || e->index >= (int)group->stages.inputs.count || e->n_args < 3 || rank < 3)
+        return false;
+    for (int last = 1; last <= 2; last++) {
+        const opf_expr *index = e->args[e->n_args - last];
+        bool single = opf_is_value(result->extents[rank - last], 1) && opf_is_value(index, 0);
+        if (!single && !(index->kind == OPF_EXPR_VAR && index->index == rank - last))
+            return false;
+    }
+    return true;
+}
+
 /* The dearest of the results; false where something is reduced. */
 static bool study_producer(const opf_group *group, opf_pool *pool, opf_arena *scratch, opf_work *work)
 {
@@ -59,7 +102,7 @@ static bool study_producer(const opf_group *group, opf_pool *pool, opf_arena *sc
         list.sum = &list.stages[s];
         opf_expr_visit(pool, stage->body, add_work, &list);
     }
-    *work = (opf_work){0};
+    *work = (opf_work){.pictures = keeps_pictures(group, pool)};
     for (size_t r = 0; r < group->results.count; r++) {
         const opf_work *result = &list.stages[group->results.data[r].stage];
         work->price = result->price > work->price ? result->price : work->price;
@@ -142,6 +185,8 @@ static opf_rule_number judge(const opf_work *work, const opf_reading *reading)
     bool moderate = work->price <= MODERATE && work->loads <= FEW_LOADS;
     if (reading->epilogue)
         return cheap || (moderate && !reading->again) ? OPF_RULE_PROLOGUE : OPF_RULE_PROLOGUE_DEAR;
+    if (!reading->product && moves && work->pictures && !work->chooses)
+        return OPF_RULE_PROLOGUE;
     if (!reading->product)
         return reading->window && cheap && !moves && !work->chooses ? OPF_RULE_PROLOGUE : OPF_RULE_PROLOGUE_REPEATED;
     if (!reading->window && moves && !work->chooses)

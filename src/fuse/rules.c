@@ -98,6 +98,15 @@ const opf_rule opf_rules[OPF_RULE_COUNT] = {
     [OPF_RULE_COPY_DEAR] = {"copy-dear", -1, OPF_REFUSED,
         "'{from}' has several readers ({users}): to compute it again for each would take longer than to store and read the {bytes} bytes of '{value}'"},
 
+    [OPF_RULE_JOIN_APART] = {"join-apart", -1, OPF_REFUSED,
+        "the parts of '{to}' do not lie whole in its result, something varies in front of the axis: '{value}' is copied there piece by piece"},
+    [OPF_RULE_JOIN_UNKNOWN] = {"join-unknown", -1, OPF_REFUSED,
+        "where '{value}' belongs in the result of '{to}' is known only when the program runs: it is copied there"},
+    [OPF_RULE_JOIN_COPIES] = {"join-copies", -1, OPF_REFUSED,
+        "'{to}' copies its operands: one of them is an input, a constant, a model output or a part of another result, and is stored elsewhere in any case"},
+
+    [OPF_RULE_JOIN] = {"join", -1, OPF_VIEWED,
+        "'{value}' is computed where it belongs in the result of '{to}': nothing is copied"},
     [OPF_RULE_VIEW] = {"view", -1, OPF_VIEWED, "'{to}' only gives the same elements another shape: its result is '{value}' itself"},
     [OPF_RULE_FOLDED_USE] = {"folded-use", -1, OPF_FOLDED,
         "'{to}' is known before the program runs, as an expression of the sizes: it does not read '{value}'"},

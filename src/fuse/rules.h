@@ -26,8 +26,10 @@ typedef enum opf_rule_number {
     /* refused: in front of a contraction or a window (policy best) */
     OPF_RULE_PROLOGUE_SHARED, OPF_RULE_PROLOGUE_DEAR, OPF_RULE_PROLOGUE_REPEATED, OPF_RULE_PROLOGUE_JOINS, OPF_RULE_PROLOGUE_IN_PLACE,
     OPF_RULE_COPY_DEAR,
+    /* refused: parts of a concatenation (policy best) */
+    OPF_RULE_JOIN_APART, OPF_RULE_JOIN_UNKNOWN, OPF_RULE_JOIN_COPIES,
     /* nothing is computed */
-    OPF_RULE_VIEW, OPF_RULE_FOLDED_USE, OPF_RULE_FOLDED_VALUE, OPF_RULE_SHAPE_ONLY,
+    OPF_RULE_VIEW, OPF_RULE_JOIN, OPF_RULE_FOLDED_USE, OPF_RULE_FOLDED_VALUE, OPF_RULE_SHAPE_ONLY,
     OPF_RULE_COUNT
 } opf_rule_number;
 

@@ -71,6 +71,8 @@ static opf_outcome settle(opf_fuser *fuser, const opf_node *from, const opf_node
         return (opf_outcome){.rule = opf_node_is_folded(to) ? OPF_RULE_FOLDED_USE : OPF_RULE_SHAPE_ONLY};
     if (fuser->folded[from->id])
         return (opf_outcome){.rule = OPF_RULE_FOLDED_VALUE};
+    if (fuser->in_place[to->id])
+        return (opf_outcome){.rule = OPF_RULE_JOIN};
     if (group_of(fuser, to)->step == OPF_STEP_VIEW && to->inputs[0] == value)
         return (opf_outcome){.rule = OPF_RULE_VIEW};
     return fuser->outcome_of_use ? fuser->outcome_of_use(fuser, from, to, value) : fuser->outcomes[from->id];

@@ -108,6 +108,10 @@ void opf_planner_views(opf_planner *planner, const opf_fusion *fusion) {
     for (size_t i = 0; i < fusion->groups.count; i++) {
         const opf_group *group = fusion->groups.data[i];
         if (group->step != OPF_STEP_VIEW) continue;
+        if (group->stages.inputs.count > 1) {
+            opf_planner_parts(planner, group);
+            continue;
+        }
         for (size_t k = 0; k < group->results.count; k++)
             opf_map_set(&planner->sources, group->results.data[k].value, group->stages.inputs.data[0]);
     }
@@ -156,7 +160,7 @@ opf_status opf_plan(opf_program **out, const opf_fusion *fusion, const opf_nest 
     opf_arena *arena = module->arena;
     opf_planner planner = {.program = program, .options = options, .arena = arena, .pool = module->pool,
                            .sources = opf_map_new(arena), .bound = opf_map_new(arena), .buffers = opf_map_new(arena),
-                           .weights = opf_map_new(arena), .kernels = opf_map_new(arena), .names = opf_map_new(arena), .found = opf_map_new(arena), .placed = opf_map_new(arena)};
+                           .weights = opf_map_new(arena), .kernels = opf_map_new(arena), .names = opf_map_new(arena), .found = opf_map_new(arena), .parts = opf_map_new(arena), .placed = opf_map_new(arena)};
     opf_status status = check_types(program);
     if (status != OPF_OK) return status;
     if (options->tap_all) add_taps(&planner);

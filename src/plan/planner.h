@@ -4,6 +4,9 @@
 
 #include "plan/program.h"
 
+/* Where a part lies in a concatenation: bytes before it. */
+typedef struct opf_part { const opf_value *whole; int64_t offset; } opf_part;
+
 typedef struct opf_planner {
     opf_program *program;
     const opf_plan_options *options;
@@ -15,6 +18,7 @@ typedef struct opf_planner {
     opf_map weights;  /* tensor → index + 1 as pointer */
     opf_map kernels;  /* interned body → index + 1 as pointer */
     opf_map names;    /* interned kernel name → taken */
+    opf_map parts;    /* value → its opf_part: the concatenation that it is computed in */
     opf_map placed;   /* value → index + 1 of the buffer that it is computed in, where that is not its own */
     opf_map found;    /* symbols that the steps so far find, guards that they check → taken */
     bool failed;
@@ -26,6 +30,8 @@ void opf_planner_bind_outputs(opf_planner *planner);
 int opf_planner_operand(opf_planner *planner, const opf_value *value, bool read_by_steps);
 /* The buffer that a kernel stores a value in. */
 int opf_planner_result(opf_planner *planner, const opf_value *value);
+/* Notes the operands of a concatenation whose sizes are known: each is computed in its place in the whole. */
+void opf_planner_parts(opf_planner *planner, const opf_group *group);
 /* The buffer of a constant that is no value of the graph. */
 int opf_planner_constant(opf_planner *planner, const opf_value *named, const opf_tensor *tensor);
 /* Bytes of the workspace for one step. */

@@ -7,7 +7,8 @@ static void print_dim(opf_dim dim, opf_text *out) { opf_expr_print(dim, NULL, ou
 static const char *input_name(const opf_program *program, int input) { return program->fusion->graph->inputs.data[input]->name; }
 
 static void print_place(const opf_program *program, int index, opf_text *out) {
-    const opf_buffer *b = opf_program_storage(program, index);
+    const opf_buffer *b = opf_program_storage(program, index), *own = &program->buffers.data[index];
+    int64_t inside = own->kind == OPF_BUFFER_ALIAS ? own->offset : 0;
     switch (b->kind) {
     case OPF_BUFFER_INPUT: opf_text_printf(out, "input %d", b->index); break;
     case OPF_BUFFER_OUTPUT: opf_text_printf(out, "output %d", b->index); break;
@@ -15,6 +16,7 @@ static void print_place(const opf_program *program, int index, opf_text *out) {
     case OPF_BUFFER_PACKED: opf_text_printf(out, "packed +%lld", (long long)b->offset); break;
     default: opf_text_printf(out, "slot %d +%lld", b->index, (long long)b->offset); break;
     }
+    if (inside) opf_text_printf(out, " +%lld", (long long)inside);
 }
 
 static void print_buffer(const opf_program *program, int index, opf_text *out) {

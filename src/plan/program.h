@@ -16,13 +16,13 @@ typedef enum opf_buffer_kind {
     OPF_BUFFER_WEIGHT,    /* program->weights[index] */
     OPF_BUFFER_PACKED,    /* `offset` bytes into the packed block */
     OPF_BUFFER_WORKSPACE, /* `offset` bytes into slot `index` of the workspace */
-    OPF_BUFFER_ALIAS      /* the bytes of buffer `index` (views); never a chain */
+    OPF_BUFFER_ALIAS      /* the bytes of buffer `index` from `offset` on (views, parts of a concatenation); never a chain */
 } opf_buffer_kind;
 
 typedef struct opf_buffer {
     opf_buffer_kind kind;
     int index;
-    int64_t offset;            /* packed and workspace */
+    int64_t offset;            /* packed, workspace and aliases */
     const opf_value *value;    /* NULL for packed constants */
     opf_dim bytes;
     int first_step, last_step; /* life, first_step writes; -1 where it is there before the run */

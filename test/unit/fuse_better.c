@@ -14,6 +14,7 @@ static const struct {
     {"elemwise_reduce_elemwise", 1, "sum", "log", OPF_FUSED, "rows"},
     {"embedding_add_norm", 1, "add", "ln", OPF_FUSED, "rows"},
     {"fanout_to_two_outputs", 1, "relu", "exp", OPF_FUSED, NULL},
+    {"inception_like", 4, "r0", "cat1", OPF_VIEWED, "join"},
     {"injective_into_anchor_group", 1, "t", "add", OPF_FUSED, NULL},
     {"layernorm_decomposed", 1, "mean", "sub", OPF_FUSED, "rows"},
     {"output_used_inside", 1, "relu", "exp", OPF_FUSED, "in-passing"},
