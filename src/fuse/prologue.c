@@ -185,8 +185,8 @@ static opf_rule_number judge(const opf_work *work, const opf_reading *reading)
     bool moderate = work->price <= MODERATE && work->loads <= FEW_LOADS;
     if (reading->epilogue)
         return cheap || (moderate && !reading->again) ? OPF_RULE_PROLOGUE : OPF_RULE_PROLOGUE_DEAR;
-    if (!reading->product && moves && work->pictures && !work->chooses)
-        return OPF_RULE_PROLOGUE;
+    if (!reading->copied && moves && work->pictures && !work->chooses)
+        return OPF_RULE_PROLOGUE; /* which channel is read is found once for all its windows */
     if (!reading->product)
         return reading->window && cheap && !moves && !work->chooses ? OPF_RULE_PROLOGUE : OPF_RULE_PROLOGUE_REPEATED;
     if (!reading->window && moves && !work->chooses)
