@@ -375,11 +375,53 @@ static const opf_expr *finished(opf_pool *pool, const opf_expr *leaf, void *data
     return opf_binary(pool, f->op, opf_load(pool, (opf_dtype)leaf->dtype, leaf->index, leaf->n_args, leaf->args), f->factor);
 }
 
+static const opf_stage *stage_of(const planner *p, const opf_expr *e)
+{
+    return e->kind == OPF_EXPR_LOAD && e->index >= p->n_inputs ? p->stages->list.data[e->index - p->n_inputs] : NULL;
+}
+
 static bool is_power(const planner *p, const opf_expr *e)
 {
-    if (e->kind != OPF_EXPR_LOAD || e->index < p->n_inputs) return false;
-    const opf_expr *body = p->stages->list.data[e->index - p->n_inputs]->body;
-    return body->kind == OPF_EXPR_UNARY && body->op == OPF_OP_EXP;
+    const opf_stage *stage = stage_of(p, e);
+    return stage && stage->body->kind == OPF_EXPR_UNARY && stage->body->op == OPF_OP_EXP;
+}
+
+/* x - m, m the largest of something; written out or a stage of its own? */
+static bool is_shifted(const planner *p, const opf_expr *e)
+{
+    const opf_stage *stage = stage_of(p, e);
+    if (stage && stage->combiner == OPF_COMBINE_NONE) e = stage->body;
+    if (e->kind != OPF_EXPR_BINARY || e->op != OPF_OP_SUB) return false;
+    const opf_stage *largest = stage_of(p, e->args[1]);
+    return largest && largest->combiner == OPF_COMBINE_MAX;
+}
+
+/* Is `sum` that of the powers e^(x - m)? Then it is 1 or more, or NaN, where a row has elements at all. */
+static bool is_sum_of_powers(const planner *p, const opf_expr *sum, const opf_expr *power)
+{
+    const opf_stage *stage = stage_of(p, sum);
+    return stage && stage->combiner == OPF_COMBINE_SUM && stage_of(p, stage->body) == stage_of(p, power) && is_shifted(p, stage_of(p, power)->body->args[0]);
+}
+
+static bool may_be_empty(const planner *p, const opf_block_stage *placed)
+{
+    int64_t extent;
+    for (int k = 0; k < placed->n_reduce; k++)
+        if (!opf_is_int(p->plan->extents.data[placed->reduce[k]], &extent) || extent < 1) return true;
+    return false;
+}
+
+/* What a sum over the row is multiplied with or divided by later, in place of each of its terms. A row without elements has the
+ * sum 0 and must keep it, whatever the factor of no term would have been. NULL: that cannot be had. */
+static const opf_expr *later_factor(const planner *p, const opf_block_stage *placed, const opf_expr *weight)
+{
+    const opf_expr *factor = weight->args[1], *one = opf_real(p->pool, OPF_FLOAT32, 1);
+    if (!may_be_empty(p, placed)) return factor;
+    bool inverse = weight->op == OPF_OP_MUL && factor->kind == OPF_EXPR_BINARY && factor->op == OPF_OP_DIV && factor->args[0] == one;
+    const opf_expr *sum = inverse ? factor->args[1] : factor;
+    if ((!inverse && weight->op != OPF_OP_DIV) || !is_sum_of_powers(p, sum, weight->args[0])) return NULL;
+    sum = opf_binary(p->pool, OPF_OP_MAX, one, sum);
+    return inverse ? opf_binary(p->pool, OPF_OP_DIV, one, sum) : sum;
 }
 
 static bool varies(const opf_block_stage *placed, const opf_expr *e)
@@ -399,7 +441,9 @@ static void divide_later(planner *p, opf_block_stage *placed)
     const opf_expr *weight = placed->term->args[a];
     bool scaled = weight->kind == OPF_EXPR_BINARY && (weight->op == OPF_OP_DIV || weight->op == OPF_OP_MUL);
     if (!scaled || !is_power(p, weight->args[0]) || varies(placed, weight->args[1])) return;
-    finishing f = {p, placed, weight->args[1], (opf_scalar_op)weight->op};
+    const opf_expr *factor = later_factor(p, placed, weight);
+    if (!factor) return;
+    finishing f = {p, placed, factor, (opf_scalar_op)weight->op};
     const opf_expr *factors[2] = {placed->term->args[0], placed->term->args[1]};
     factors[a] = weight->args[0];
     placed->term = opf_binary(p->pool, OPF_OP_MUL, factors[0], factors[1]);

@@ -58,7 +58,8 @@ static slice_axis backward(opf_call *call, opf_dim extent, const opf_expr *start
     opf_dim top = opf_sub(pool, extent, opf_call_int(call, 1)), last;
     slice_axis out = {.first = top};
     if (is_far(start, false)) start = zero;
-    if (!is_far(start, true)) out.first = opf_call_at_most_dim(call, opf_call_at_least(call, from_start(call, start, extent), zero, short_axis), top, short_axis);
+    bool from_last = is_far(start, true) || opf_is_value(start, -1); /* where there is none, the result is empty, too */
+    if (!from_last) out.first = opf_call_at_most_dim(call, opf_call_at_least(call, from_start(call, start, extent), zero, short_axis), top, short_axis);
     if (is_far(end, false) || is_far(end, true)) last = before;
     else last = opf_call_at_least(call, from_start(call, end, extent), before, short_axis);
     opf_dim span = opf_call_at_least(call, opf_sub(pool, out.first, last), zero, short_axis);
