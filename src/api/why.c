@@ -42,6 +42,7 @@ static void choose_trials(question *q, opf_arena *arena) {
     opf_policy policy = q->pair.fusion->policy;
     opf_trial plain = {.policy = policy, .max_depth = options->max_depth};
     const opf_edge *cut = q->pair.cut;
+    if (q->pair.relation == OPF_RELATION_WAY && !cut) return; /* views and folded nodes: nothing is lost */
     if (policy != OPF_POLICY_BEST) add_trial(q, (opf_trial){.what = "--fuse=best", .policy = OPF_POLICY_BEST, .max_depth = options->max_depth});
     if (!cut || policy == OPF_POLICY_NONE || policy == OPF_POLICY_FILE) return;
     if (has_rule(cut, "max-depth") || has_rule(cut, "too-large")) add_trial(q, (opf_trial){.what = "no --max-depth", .policy = policy, .max_depth = NO_LIMIT});

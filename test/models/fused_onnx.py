@@ -4,7 +4,7 @@
     fused_onnx.py OPFUSE MODEL… [--data DIR]
 
 For each model and policy: `graph -o fused.onnx`, onnx.checker, as many calls of functions as `explain` counts groups of several
-nodes (less those that a note says cannot be functions), and, where onnxruntime is there, the same outputs as the model's own file gives: on the data sets below DIR, else on
+nodes (less those that a note says cannot be functions), one verdict in `explain --json` for every use of a value in it, and, where onnxruntime is there, the same outputs as the model's own file gives: on the data sets below DIR, else on
 seeded inputs of the sizes that opfuse assumes. A line a model; status 1 where one does not hold."""
 import argparse
 import glob
@@ -78,6 +78,33 @@ def differ(model, fused, feeds):
     return None
 
 
+def reads(node):
+    """Names of values that the node, or one in its sub-graphs, reads of the graph that it stands in."""
+    names = {name for name in node.input if name}
+    for attribute in node.attribute:
+        for graph in [*attribute.graphs, *([attribute.g] if attribute.type == onnx.AttributeProto.GRAPH else [])]:
+            own = {o for inner in graph.node for o in inner.output} | {i.name for i in graph.input} | {i.name for i in graph.initializer}
+            names |= {name for inner in graph.node for name in reads(inner)} - own | ({o.name for o in graph.output} - own)
+    return names
+
+
+def verdicts(proto, explained):
+    """Has every use of a node's result by a node exactly one verdict? What is wrong, or None."""
+    bodies = {(f.domain, f.name): f for f in proto.functions}
+    nodes = [n for call in proto.graph.node for n in (bodies[call.domain, call.op_type].node if (call.domain, call.op_type) in bodies else [call])]
+    maker = {value: node.name for node in nodes for value in node.output if value}
+    wanted = sorted((maker[value], node.name, value) for node in nodes if node.name for value in reads(node) if value in maker)
+    # (nodes without a name were added by the writer, to give an output the name that the file promises)
+    got = sorted((e["from"], e["to"], e["value"]) for e in explained["edges"] if not e["graph"])
+    if wanted != got:
+        return f"{len(wanted)} uses, {len(got)} verdicts; without one: {sorted(set(wanted) - set(got))[:3]}, more than there are: {sorted(set(got) - set(wanted))[:3]}"
+    if any(e["verdict"] == "refused" and not e["remedy"] for e in explained["edges"]):
+        return "a refused use comes without a remedy"
+    held = [(g["graph"], n) for g in explained["groups"] for n in g["nodes"]]
+    copied = explained["policy"] == "best" # cheap nodes may have been copied for their readers
+    return "a node is in two groups" if len(held) != len(set(held)) and not copied else None
+
+
 def check(opfuse, model, data, policy, folder):
     fused = os.path.join(folder, "fused.onnx")
     made = subprocess.run([opfuse, "graph", model, "-o", fused, f"--fuse={policy}"], capture_output=True, text=True)
@@ -92,8 +119,9 @@ def check(opfuse, model, data, policy, folder):
     left = made.stderr.count("is written as single nodes")
     if not len(groups) == len(calls) == len(wanted) - left:
         return f"{len(groups)} functions, {len(calls)} calls, {len(wanted)} groups of several nodes"
-    if onnxruntime is None:
-        return None
+    wrong = verdicts(proto, explained)
+    if wrong or onnxruntime is None:
+        return wrong
     feeds = data_sets(model, data) if data else made_up(opfuse, model, folder)
     return differ(model, fused, feeds) if feeds else None
 
