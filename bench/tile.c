@@ -1,5 +1,6 @@
 /* Contractions alone: GF/s and share of the peak for shapes of known models, one thread.
- *   tile [machine [compiler [case [cold]]]]     machine: a row's name, "" for this CPU's; cold: L2 is swept before each run
+ *   tile [machine [compiler [case [cold|warm [exact]]]]]     machine: a row's name, "" for this CPU's; cold: the caches are swept before each
+ *   run; exact: without Winograd's products
  * Built by CMake as bench_tile. */
 #include <time.h>
 
@@ -87,7 +88,7 @@ static double build(tile_case *c, const shape *s) {
 }
 
 static double fastest(tile_case *c, tile_buffers *b, double seconds, bool cold) {
-    static char other[16 << 20];
+    static char other[96 << 20];
     double best = 1e9, end = now() + seconds;
     do {
         if (cold) memset(other, (int)(best * 1e9), sizeof other);
@@ -138,12 +139,13 @@ int main(int argc, char **argv) {
         const char *why = "";
         if (!strstr(shapes[i].name, only)) continue;
         c = tile_case_new();
+        if (argc > 5) c->module->accuracy = OPF_ACCURACY_EXACT;
         double flops = build(c, &shapes[i]);
         if (!tile_schedule(c, machine, &why) || !tile_compile(&c, 1, compiler, "")) {
             printf("%-36s %s\n", shapes[i].name, why);
         } else {
             tile_buffers b = tile_buffers_new(c, 1, true);
-            double t = fastest(c, &b, 0.4, argc > 4);
+            double t = fastest(c, &b, 0.4, argc > 4 && strcmp(argv[4], "cold") == 0);
             printf("%-36s %8.3f ms %7.1f GF/s %5.1f %%  %s\n", shapes[i].name, t * 1e3, flops / t / 1e9, 100 * flops / t / top, c->nest.schedule);
             tile_buffers_free(&b);
         }

@@ -26,16 +26,21 @@ void opf_winograd_print_scratch(opf_tile_printer *p) {
     }
 }
 
-/* Spare lanes behind a unit's last tile are never read as results; but left-over bits may be denormal numbers, which are slow. */
+/* Spare lanes behind the last line and the last tile are never read as results; but left-over bits may be denormal numbers,
+ * which are slow. */
 void opf_winograd_print_clear(opf_tile_printer *p) {
     const opf_tile *tile = p->tile;
-    const char *pitch = print(p, tile->tile_pitch);
-    int64_t lines = opf_dim_nominal(tile->column_chunk) / tile->winograd; /* the last unit may have fewer */
-    opf_dim last = opf_sub(p->pool, tile->tile_lines, opf_mul(p->pool, opf_sub(p->pool, opf_ceildiv(p->pool, tile->tile_lines, opf_int(p->pool, lines)), opf_int(p->pool, 1)), opf_int(p->pool, lines)));
-    opf_dim tiles = opf_mul(p->pool, last, tile->tile_columns);
-    if (tiles == tile->tile_pitch) return;
+    opf_pool *pool = p->pool;
+    int64_t chunk = opf_dim_nominal(tile->column_chunk), lines = chunk / tile->winograd;
+    opf_dim copied = opf_mul(pool, opf_int(pool, (chunk + 2) * tile->batch), tile->pitch);
+    opf_tile_line(p, "for (int64_t i = %s; i < %s; i++) window[i] = 0.0f;", opf_tile_text(p, copied), print(p, tile->window_floats));
+    opf_dim one = opf_int(pool, 1), units = opf_ceildiv(pool, tile->tile_lines, opf_int(pool, lines));
+    opf_dim fewest = opf_sub(pool, tile->tile_lines, opf_mul(pool, opf_sub(pool, units, one), opf_int(pool, lines))); /* of the last unit */
+    opf_dim written = opf_add(pool, opf_mul(pool, opf_sub(pool, fewest, one), tile->tile_columns), rounded(pool, tile->tile_columns, p->nest->machine->lanes));
+    if (opf_expr_prove_le(pool, tile->tile_pitch, written, (opf_domain){0, NULL})) return;
     opf_tile_open(p, "for (int64_t i = 0; i < %d * %s; i++)", products_of(tile), print(p, tile->depth));
-    opf_tile_line(p, "for (int64_t t = %s; t < %s; t++) transformed[i * %s + t] = 0.0f;", opf_tile_text(p, tiles), pitch, pitch);
+    opf_tile_line(p, "float *row = transformed + i / %s * %s + i %% %s * %s;", print(p, tile->depth), print(p, tile->plane), print(p, tile->depth), print(p, tile->tile_pitch));
+    opf_tile_line(p, "for (int64_t t = %s; t < %s; t++) row[t] = 0.0f;", opf_tile_text(p, written), print(p, tile->tile_pitch));
     opf_tile_close(p);
 }
 
@@ -45,7 +50,7 @@ static void print_filters(opf_tile_printer *p) {
     const opf_expr *offset = opf_int(p->pool, 0);
     for (int k = 0; k < tile->n_outer; k++)
         if (opf_expr_has_var(tile->a.value, k)) offset = opf_add(p->pool, opf_mul(p->pool, offset, tile->axes[k].extent), opf_var(p->pool, k));
-    const opf_expr *size = opf_mul(p->pool, rounded(p->pool, tile->rows, tile->height), tile->depth);
+    const opf_expr *size = opf_mul(p->pool, rounded(p->pool, tile->rows, tile->block_rows), tile->depth);
     offset = opf_mul(p->pool, offset, opf_mul(p->pool, size, opf_int(p->pool, products_of(tile))));
     opf_tile_line(p, "const float *restrict filters = p%d + %s;", p->n_inputs + (int)p->group->results.count + tile->a.packed, print(p, offset));
 }
@@ -57,17 +62,24 @@ static void print_input(opf_tile_printer *p) {
     const char *columns = print(p, tile->tile_columns), *tile_pitch = print(p, tile->tile_pitch), *channels = print(p, tile->depth);
     bool rows_whole = opf_is_value(opf_ceildiv(p->pool, tile->rows, tile->row_chunk), 1);
     if (!rows_whole) opf_tile_open(p, "if (unit == span.begin || row_begin == 0)");
-    opf_tile_open(p, "for (int64_t %s = 0; %s < %s; %s++)", channel, channel, channels, channel);
+    opf_tile_open(p, "for (int64_t batch = 0; batch < %s; batch += %lld)", channels, (long long)tile->batch);
+    opf_tile_line(p, "const int64_t batch_end = opf_min_i64(batch + %lld, %s);", (long long)tile->batch, channels);
     opf_tile_line(p, "float *restrict to = window;");
+    opf_tile_line(p, "for (int64_t %s = batch; %s < batch_end; %s++)", channel, channel, channel);
+    p->indent++;
     opf_tile_open(p, "for (int64_t line = line_begin; line < line_begin + tile_lines * %d + 2; line++, to += %s)", m, pitch);
     opf_tile_line(p, "const int64_t %s = line;", line);
     opf_tile_print_line_copy(p, pitch);
     opf_tile_close(p);
+    p->indent--;
+    opf_tile_line(p, "const float *restrict from = window;");
+    opf_tile_open(p, "for (int64_t %s = batch; %s < batch_end; %s++, from += (tile_lines * %d + 2) * %s)", channel, channel, channel, m, pitch);
     opf_tile_line(p, "for (int64_t t = 0; t < tile_lines; t++)");
     p->indent++;
-    opf_tile_line(p, "opf_winograd_input_%d(transformed + %s * %s + t * %s, %s * %s, window + t * %d * %s, %s, %s);", m, channel, tile_pitch, columns, channels,
-                  tile_pitch, m, pitch, pitch, columns);
+    opf_tile_line(p, "opf_winograd_input_%d(transformed + %s * %s + t * %s, %s, from + t * %d * %s, %s, %s, %s - t * %s);", m, channel, tile_pitch, columns,
+                  print(p, tile->plane), m, pitch, pitch, columns, tile_pitch, columns);
     p->indent--;
+    opf_tile_close(p);
     opf_tile_close(p);
     if (!rows_whole) opf_tile_close(p);
 }
@@ -75,13 +87,12 @@ static void print_input(opf_tile_printer *p) {
 static void print_products(opf_tile_printer *p) {
     const opf_tile *tile = p->tile;
     const char *tile_pitch = print(p, tile->tile_pitch), *channels = print(p, tile->depth);
-    const char *rows = print(p, rounded(p->pool, tile->rows, tile->height));
     opf_tile_open(p, "for (int64_t element = 0; element < %d; element++)", products_of(tile));
     opf_tile_open(p, "for (int64_t c = 0; c < tiles; c += %d)", p->panel);
     opf_tile_line(p, "for (int64_t r = rows_begin; r < rows_end; r += %d)", tile->height);
     p->indent++;
-    opf_tile_line(p, "opf_tile_%dx%d(%s, filters + (element * %s + r) * %s, transformed + element * %s * %s + c, %s, products + (element * %lld + r - rows_begin) * %s + c, %s, 1);",
-                  tile->height, tile->width, channels, rows, channels, channels, tile_pitch, tile_pitch, (long long)tile->block_rows, tile_pitch, tile_pitch);
+    opf_tile_line(p, "opf_tile_%dx%d(%s, filters + (rows_begin * %d + element * %lld + r - rows_begin) * %s, transformed + element * %s + c, %s, products + (element * %lld + r - rows_begin) * %s + c, %s, 1);",
+                  tile->height, tile->width, channels, products_of(tile), (long long)tile->block_rows, channels, print(p, tile->plane), tile_pitch, (long long)tile->block_rows, tile_pitch, tile_pitch);
     p->indent--;
     opf_tile_close(p);
     opf_tile_close(p);

@@ -85,18 +85,21 @@ static void print_input(const opf_winograd_form *form, opf_text *out) {
     int n = form->inputs, m = form->outputs;
     opf_text_printf(out, "#ifndef OPF_WINOGRAD_%d\n#define OPF_WINOGRAD_%d\n", m, m);
     opf_text_printf(out, "/* A row of input tiles, %d x %d elements every %d of them, from lines `pitch` apart: element (i, j) of the transformed tile t goes\n"
-                         " * to v[(i * %d + j) * plane + t]. Tiles go by vectors: more are read and written than the `count` asked for. */\n", n, n, m, n);
-    opf_text_printf(out, "static void opf_winograd_input_%d(float *restrict v, int64_t plane, const float *restrict lines, int64_t pitch, int64_t count) {\n", m);
+                         " * to v[(i * %d + j) * plane + t]. Tiles go by vectors: more are read than the `count` asked for, and written as far as there is `room`. */\n", n, n, m, n);
+    opf_text_printf(out, "static void opf_winograd_input_%d(float *restrict v, int64_t plane, const float *restrict lines, int64_t pitch, int64_t count, int64_t room) {\n", m);
     opf_text_printf(out, "    for (int64_t t = 0; t < count; t += OPF_LANES, v += OPF_LANES, lines += %d * OPF_LANES) {\n", m);
-    opf_text_printf(out, "        float transformed[%d][%d * OPF_LANES];\n", n, m + 1);
+    opf_text_printf(out, "        const int lanes = opf_lanes_left(room - t);\n        float transformed[%d][%d * OPF_LANES];\n", n, m + 1);
     print_input_lines(form, out);
     opf_text_printf(out, "        for (int i = 0; i < %d; i++) {\n            const float *line = transformed[i];\n", n);
     print_split(form, out);
     opf_text_add(out, "            {\n");
     print_input_side(form, "                ", out);
     opf_text_printf(out, "                float *to = v + i * %d * plane;\n", n);
-    for (int k = 0; k < n; k++) opf_text_printf(out, "                opf_vstore(to + %d * plane, v%d);\n", k, k);
-    opf_text_add(out, "            }\n        }\n    }\n}\n");
+    opf_text_add(out, "                if (lanes == OPF_LANES) {\n");
+    for (int k = 0; k < n; k++) opf_text_printf(out, "                    opf_vstore(to + %d * plane, v%d);\n", k, k);
+    opf_text_add(out, "                } else {\n");
+    for (int k = 0; k < n; k++) opf_text_printf(out, "                    opf_vstore_part(to + %d * plane, v%d, lanes);\n", k, k);
+    opf_text_add(out, "                }\n            }\n        }\n    }\n}\n");
 }
 
 /* ---- output ---- */

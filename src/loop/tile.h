@@ -83,6 +83,8 @@ typedef struct opf_tile {
     int winograd;              /* outputs a side of Winograd's tiles; 0: the sum as it stands. Then the depth is the first depth
                                   axis alone, the others being taps, and A's panels come once for each product of a tile */
     opf_dim tile_lines, tile_columns; /* Winograd: the tiles */
+    int64_t batch;             /* Winograd: so many channels are copied before they are transformed: what was just stored in pieces is slow
+                                  to load as a whole */
     opf_dim tile_pitch;        /* Winograd: distance of the depth steps in the transformed input, and of rows of products */
     int interleave;            /* so many rows, the last row axis, lie between each other in the result; 1: none do */
     int height, width;         /* of the tile, in rows and vectors */
@@ -96,7 +98,7 @@ typedef struct opf_tile {
     bool rows_first;           /* units walk along columns first, so that A is packed once for all of them */
     bool stores_direct;        /* sums go straight into the result: no block */
     bool packs_tail;           /* B in place: a last panel that is not full is read from a packed copy */
-    opf_dim plane;             /* window: floats of one plane of the copy */
+    opf_dim plane;             /* window: floats of one plane of the copy; Winograd: of one element of the transformed tiles */
     opf_dim window_floats, product_floats; /* Winograd's scratch: window, transformed input (b_floats), products, block */
     opf_dim a_floats, b_floats, at_floats, tail_floats, block_floats; /* scratch of a part, in this order, each a multiple of 16 */
 } opf_tile;

@@ -50,6 +50,9 @@ bool opf_tiler_anchor(opf_tiler *tiler);    /* the first part of opf_tiler_match
 /* Takes B's taps into windows of the columns; false where no depth axis slides along a column axis. */
 bool opf_tiler_windows(opf_tiler *tiler);
 
+/* An odd number of cache lines: planes then spread over the cache's sets. */
+opf_dim opf_tile_odd_lines(opf_pool *pool, opf_dim floats);
+
 /* The tile that computes rows x vectors of columns in the fewest cycles a depth step, which are returned. */
 double opf_tiler_tile(const opf_machine *machine, int64_t rows, bool rows_known, int64_t vectors, int interleave, int *height, int *width);
 double opf_tile_cycles(int64_t rows, int64_t vectors, int height, int width);

@@ -257,8 +257,9 @@ static opf_group *packing_group(opf_tiler *tiler, const opf_value *constant, con
 
 static bool is_tap(const opf_tile *tile, int axis) { return axis == tile->windows[0].tap || axis == tile->windows[1].tap; }
 
-/* The stage [outer axes that the operand walks along][side][side][panel][depth axes][panel_width]: `value`, zeros beyond `extent`.
- * `side` 0: no such axes; else they are the variables behind the tile's own, and the depth is without taps. */
+/* The stage [outer axes that the operand walks along][panel][depth axes][panel_width]: `value`, zeros beyond `extent`.
+ * `side` not 0: [outer axes][block of rows][side][side][panel of the block][depth axes without taps][panel_width], where the sides' axes
+ * are the variables behind the tile's own: in the order in which they are read. */
 static bool pack_constant(opf_tiler *tiler, opf_tile_operand *operand, const opf_expr *value, int first, int count, opf_dim extent, int64_t panel_width,
                           int side) {
     opf_tile *tile = tiler->tile;
@@ -274,13 +275,21 @@ static bool pack_constant(opf_tiler *tiler, opf_tile_operand *operand, const opf
         extents[n] = tile->axes[k].extent;
         bind[k] = opf_var(pool, n++);
     }
+    opf_dim panels = opf_ceildiv(pool, extent, opf_int(pool, panel_width));
+    const opf_expr *before = opf_int(pool, 0);
+    if (side) {
+        names[n] = "block";
+        extents[n] = opf_ceildiv(pool, extent, opf_int(pool, tile->block_rows));
+        panels = opf_int(pool, tile->block_rows / panel_width);
+        before = opf_mul(pool, opf_var(pool, n++), panels);
+    }
     for (int k = 0; side && k < 2; k++) {
         names[n] = k ? "column" : "line";
         extents[n] = opf_int(pool, side);
         bind[tile->n_axes + k] = opf_var(pool, n++);
     }
     int panel = n++;
-    extents[panel] = opf_ceildiv(pool, extent, opf_int(pool, panel_width));
+    extents[panel] = panels;
     names[panel] = "panel";
     for (int k = opf_tile_first_depth(tile); k < tile->n_axes; k++) {
         if (side && is_tap(tile, k)) continue;
@@ -292,7 +301,7 @@ static bool pack_constant(opf_tiler *tiler, opf_tile_operand *operand, const opf
     extents[lane] = opf_int(pool, panel_width);
     names[lane] = "lane";
     if (n > OPF_MAX_RANK) return opf_tiler_refuse(tiler, "too many axes");
-    const opf_expr *flat = opf_add(pool, opf_mul(pool, opf_var(pool, panel), opf_int(pool, panel_width)), opf_var(pool, lane));
+    const opf_expr *flat = opf_add(pool, opf_mul(pool, opf_add(pool, before, opf_var(pool, panel)), opf_int(pool, panel_width)), opf_var(pool, lane));
     take_apart(tiler, flat, first, count, bind);
     const opf_expr *body = opf_expr_bind(pool, value, tile->n_axes + 2, bind);
     body = opf_expr_map(pool, body, renumber, NULL);

@@ -232,8 +232,7 @@ static void choose_units(opf_tiler *tiler) {
 
 /* ---- scratch ---- */
 
-/* An odd number of cache lines: planes then spread over the cache's sets. */
-static opf_dim odd_lines(opf_pool *pool, opf_dim floats) {
+opf_dim opf_tile_odd_lines(opf_pool *pool, opf_dim floats) {
     opf_dim pairs = opf_floordiv(pool, opf_add(pool, floats, opf_int(pool, 15)), opf_int(pool, 32));
     return opf_add(pool, opf_mul(pool, pairs, opf_int(pool, 32)), opf_int(pool, 16));
 }
@@ -250,7 +249,7 @@ static void size_window(opf_tiler *tiler) {
     }
     if (tile->n_column == 2) line = tile->pitch;
     opf_dim lines = opf_add(pool, tile->column_chunk, tile->windows[0].extra);
-    tile->plane = odd_lines(pool, opf_mul(pool, lines, line));
+    tile->plane = opf_tile_odd_lines(pool, opf_mul(pool, lines, line));
     int64_t panel = (int64_t)tile->width * tiler->nest->machine->lanes;
     tile->b_floats = opf_add(pool, opf_mul(pool, planes, tile->plane), opf_int(pool, round_up(panel, 16)));
     tile->at_floats = rounded(pool, tile->depth, 16);

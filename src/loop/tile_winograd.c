@@ -80,10 +80,10 @@ typedef struct plan {
 typedef struct sizes { int64_t channels, rows, tile_lines, tile_columns, images; } sizes;
 
 /* Cycles in which one vector of tiles of one channel is transformed, there or back; measured. */
-enum { SMALL_TRANSFORM = 45, LARGE_TRANSFORM = 110 };
+enum { SMALL_TRANSFORM = 110, LARGE_TRANSFORM = 240 };
 
 static double bandwidth(const opf_machine *machine, double bytes) {
-    return bytes < 0.75 * (double)machine->l2_bytes ? machine->l2_bandwidth : bytes < (double)machine->l3_bytes ? machine->l3_bandwidth : machine->dram_bandwidth;
+    return bytes < 0.75 * (double)machine->l2_bytes ? machine->l2_bandwidth : machine->dram_bandwidth;
 }
 
 static double filter_bytes(const plan *p, const sizes *s) { return 4.0 * p->form->inputs * p->form->inputs * (double)(s->channels * s->rows); }
@@ -167,13 +167,16 @@ static void set_units(opf_tiler *tiler, const plan *p) {
     outer = opf_mul(pool, outer, opf_ceildiv(pool, tile->tile_lines, opf_int(pool, p->lines)));
     others = nominal(outer);
     /* Each part that takes rows of the same tiles transforms the input anew: only where there are few tiles. */
-    int64_t cuts = others < FEW_UNITS ? ceil_div(FEW_UNITS, others) : 1, chunk = ceil_div(ceil_div(rows, cuts), p->height) * p->height;
-    tile->row_chunk = opf_int(pool, chunk);
-    tiler->nest->units = opf_mul(pool, outer, opf_int(pool, ceil_div(rows, chunk)));
+    int64_t cuts = others < FEW_UNITS ? ceil_div(FEW_UNITS, others) : 1, panels = ceil_div(rows, p->height);
+    if (cuts > panels) cuts = panels;
+    /* Blocks of rows whose products take an eighth of L2. */
     int64_t floats = tiler->nest->machine->l2_bytes / 8 / 4, columns = ceil_div(p->lines * nominal(tile->tile_columns), 16) * 16;
-    int64_t block = floats / columns / (p->form->inputs * p->form->inputs) / p->height;
-    tile->block_rows = (block < 1 ? 1 : block) * p->height;
-    if (tile->block_rows > chunk) tile->block_rows = chunk;
+    int64_t fitting = floats / columns / (p->form->inputs * p->form->inputs) / p->height, blocks = ceil_div(panels, fitting < 1 ? 1 : fitting);
+    if (blocks < cuts) blocks = cuts;
+    tile->block_rows = ceil_div(panels, blocks) * p->height;
+    blocks = ceil_div(rows, tile->block_rows);
+    tile->row_chunk = opf_int(pool, ceil_div(blocks, cuts) * tile->block_rows);
+    tiler->nest->units = opf_mul(pool, outer, opf_ceildiv(pool, tile->rows, tile->row_chunk));
 }
 
 static void set_sizes(opf_tiler *tiler, const plan *p) {
@@ -191,16 +194,20 @@ static void set_sizes(opf_tiler *tiler, const plan *p) {
     tile->tile_lines = opf_ceildiv(pool, tile->axes[first].extent, outputs);
     tile->tile_columns = opf_ceildiv(pool, tile->axes[first + 1].extent, outputs);
     tile->column_chunk = opf_int(pool, p->lines * m);
-    /* A line of input ends with what the last vector of tiles reads. */
-    tile->pitch = opf_add(pool, opf_mul(pool, rounded(pool, tile->tile_columns, lanes), outputs), vector);
-    opf_dim panels = rounded(pool, opf_mul(pool, lines, tile->tile_columns), (int64_t)lanes * p->width);
-    opf_dim written = opf_add(pool, opf_mul(pool, opf_int(pool, p->lines - 1), tile->tile_columns), rounded(pool, tile->tile_columns, lanes));
-    tile->tile_pitch = opf_max(pool, panels, rounded(pool, written, lanes));
+    tile->pitch = rounded(pool, opf_add(pool, opf_mul(pool, tile->tile_columns, outputs), opf_int(pool, 2)), lanes);
+    tile->tile_pitch = rounded(pool, opf_mul(pool, lines, tile->tile_columns), (int64_t)lanes * p->width);
     set_units(tiler, p);
     opf_dim products = opf_int(pool, n * n);
-    tile->a_floats = tile->at_floats = tile->tail_floats = tile->plane = opf_int(pool, 0);
-    tile->window_floats = rounded(pool, opf_mul(pool, opf_int(pool, p->lines * m + 2), tile->pitch), 16);
-    tile->b_floats = rounded(pool, opf_mul(pool, opf_mul(pool, products, tile->depth), tile->tile_pitch), 16);
+    tile->a_floats = tile->at_floats = tile->tail_floats = opf_int(pool, 0);
+    tile->plane = opf_tile_odd_lines(pool, opf_mul(pool, tile->depth, tile->tile_pitch));
+    /* Behind the last line as much as the last vectors of tiles read. */
+    opf_dim behind = opf_mul(pool, rounded(pool, tile->tile_columns, lanes), outputs);
+    opf_dim window = opf_mul(pool, opf_int(pool, p->lines * m + 2), tile->pitch);
+    int64_t fitting = tiler->nest->machine->l1_bytes / 3 / 4 / nominal(window);
+    tile->batch = fitting < 1 ? 1 : fitting > 8 ? 8 : fitting;
+    window = opf_mul(pool, window, opf_int(pool, tile->batch));
+    tile->window_floats = rounded(pool, opf_add(pool, opf_add(pool, window, behind), vector), 16);
+    tile->b_floats = opf_mul(pool, products, tile->plane);
     tile->product_floats = rounded(pool, opf_mul(pool, opf_int(pool, n * n * tile->block_rows), tile->tile_pitch), 16);
     tile->block_floats = rounded(pool, opf_mul(pool, opf_int(pool, p->lines * m), tile->axes[first + 1].extent), 16);
     opf_dim floats = opf_add(pool, opf_add(pool, tile->window_floats, tile->b_floats), opf_add(pool, tile->product_floats, tile->block_floats));

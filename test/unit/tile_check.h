@@ -20,8 +20,8 @@ static inline void check_result(const char *name, const float *got, const float 
     if (!(worst <= tolerance * largest)) fail_msg("%s: error %g, largest value %g", name, worst, largest);
 }
 
-static inline void check_case(const char *name, tile_case *c, double tolerance) {
-    float **expected = tile_evaluate(c, &c->group.stages, c->inputs);
+/* `expected`: all tensors of the case, as tile_evaluate gives them. */
+static inline void check_results(const char *name, tile_case *c, float *const *expected, double tolerance) {
     tile_buffers b = tile_buffers_new(c, 5, false);
     void *first[8] = {NULL};
     for (int parts = 1; parts <= 5; parts++) {
@@ -39,9 +39,18 @@ static inline void check_case(const char *name, tile_case *c, double tolerance) 
         }
     }
     for (int k = 0; k < b.n_results; k++) free(first[k]);
+    tile_buffers_free(&b);
+}
+
+static inline void free_expected(const tile_case *c, float **expected) {
     for (size_t i = 0; i < c->group.stages.list.count; i++) free(expected[c->group.stages.inputs.count + i]);
     free(expected);
-    tile_buffers_free(&b);
+}
+
+static inline void check_case(const char *name, tile_case *c, double tolerance) {
+    float **expected = tile_evaluate(c, &c->group.stages, c->inputs);
+    check_results(name, c, expected, tolerance);
+    free_expected(c, expected);
 }
 
 #endif
