@@ -79,18 +79,28 @@ void opf_context_on_progress(opf_context *context, void (*progress)(void *data, 
 
 /* ---- tensors ---- */
 
-/* A tensor at the border of the API. dtype numbers are ONNX's TensorProto.DataType. */
+typedef enum opf_array_kind {
+    OPF_ARRAY_TENSOR,          /* a tensor; also an optional tensor that is there */
+    OPF_ARRAY_SEQUENCE,        /* any number of tensors; also an optional sequence that is there */
+    OPF_ARRAY_ABSENT           /* an optional that is not there */
+} opf_array_kind;
+
+/* A tensor, sequence or optional at the border of the API. dtype numbers are ONNX's TensorProto.DataType. */
 typedef struct opf_array {
     const char *name;          /* NULL where it does not matter */
     int dtype, rank;
     const int64_t *dims;
-    const void *data;          /* row-major; strings: const char *const * */
+    const void *data;          /* row-major; strings: const char *const *, terminated UTF-8 */
+    opf_array_kind kind;
+    size_t n_items;            /* sequences: tensors of `dtype`; rank, dims and data say nothing */
+    const struct opf_array *items;
 } opf_array;
 
 const char *opf_array_dtype_name(int dtype);
 int64_t opf_array_elements(const opf_array *array);            /* -1 where the product overflows */
 double opf_array_get(const opf_array *array, int64_t index);   /* a number of any type, row-major */
-/* Files: .npy and .pb (TensorProto), by their ending. The array and its bytes belong to the context until it is freed. */
+/* Files of tensors: .npy and .pb (TensorProto), by their ending. The array and its bytes belong to the context until it is
+ * freed. */
 opf_status opf_array_read(opf_array *out, opf_context *context, const char *path);
 /* The whole file or nothing. .npy: bfloat16 and float8 become float32, 4- and 2-bit integers 8-bit, strings <U. */
 opf_status opf_array_write(opf_context *context, const opf_array *array, const char *path);
@@ -110,15 +120,22 @@ void opf_model_free(opf_model *model);
  * values a variant of the program is made. Ports of a model that needs such values may have unknown types. */
 typedef struct opf_port {
     const char *name;
-    int dtype, rank;           /* 0 and -1: unknown until values are bound */
+    int dtype, rank;           /* 0 and -1: unknown until values are bound; sequences: of the elements, -1: unknown or mixed */
     const int64_t *dims;       /* -1: unknown until it runs */
     const char *const *dim_names; /* expression of symbols, or number, per axis */
     int by_value;              /* an input that is bound by value; others may turn up once its value is there */
+    int sequence, optional;    /* it is a sequence; it may be absent */
 } opf_port;
 size_t opf_model_inputs(const opf_model *model);
 size_t opf_model_outputs(const opf_model *model);
 opf_port opf_model_input(const opf_model *model, size_t index);
 opf_port opf_model_output(const opf_model *model, size_t index);
+
+/* The file of an input or output: for a tensor as opf_array_read and opf_array_write; a .pb of a sequence is a SequenceProto, of an
+ * optional an OptionalProto; NAME.npy of a sequence stands for NAME.0.npy, NAME.1.npy and so on, of an absent optional for no
+ * file. `port` is one that the model describes. */
+opf_status opf_port_read(opf_array *out, opf_context *context, const opf_port *port, const char *path);
+opf_status opf_port_write(opf_context *context, const opf_port *port, const opf_array *array, const char *path);
 
 /* The same model with every input that is needed by value bound to the value in `inputs` (one per input; others are not
  * looked at): for calls that have no inputs (explain, graph, build). It is freed before `model`. Where a value is missing
@@ -135,7 +152,8 @@ opf_status opf_model_make_input(opf_array *out, opf_model *model, size_t index, 
 opf_status opf_session_new(opf_session **out, opf_model *model); /* compiles, or finds it in the cache */
 void opf_session_free(opf_session *session);
 /* Inputs in the order of opf_model_input. Where some are bound by value, the variant for these values is compiled when they
- * are first met, and kept. outputs[i] is filled; its bytes belong to the session until its next run. */
+ * are first met, and kept. outputs[i] is filled; its bytes, texts and items belong to the session until its next run. A run takes
+ * memory for strings, sequences and sizes without a bound as it goes; later runs use it again. */
 opf_status opf_session_run(opf_session *session, const opf_array *inputs, opf_array *outputs);
 
 /* Called around each step of every run from now on: `begin` 1 before, 0 after; `step` counts the steps of the program, `name`

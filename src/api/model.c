@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "onnx/onnx.h"
+#include "ops/lists.h"
 
 /* A model's own function comes before any operator of its name, as ONNX has it. */
 static void note_functions(const opf_module *module, const opf_context *context) {
@@ -59,7 +60,24 @@ static const char *dim_text(opf_arena *arena, opf_dim dim) {
     return string;
 }
 
+/* The axes are those of the elements. */
+static opf_port list_port_of(opf_arena *arena, const opf_value *value, const char *name) {
+    const opf_list_type *list = value->list;
+    int rank = list->rank > 0 ? list->rank : 0;
+    int64_t *dims = OPF_ARRAY(arena, int64_t, rank + 1);
+    const char **names = OPF_ARRAY(arena, const char *, rank + 1);
+    for (int k = 0; k < rank; k++) {
+        if (!list->dims[k] || !opf_is_int(list->dims[k], &dims[k])) dims[k] = -1;
+        names[k] = dim_text(arena, list->dims[k]);
+    }
+    return (opf_port){.name = opf_arena_string(arena, name), .dtype = (int)value->dtype, .rank = list->rank >= 0 ? list->rank : -1, .dims = dims, .dim_names = names,
+                      .sequence = list->sequence, .optional = list->optional};
+}
+
 static opf_port port_of(opf_arena *arena, const opf_value *value, const char *name) {
+    if (value->list) return list_port_of(arena, value, name);
+    const opf_list_type *declared = value->kind != OPF_VALUE_TENSOR && value->declared ? opf_list_declared(value->graph->module, value->declared) : NULL;
+    if (declared) return (opf_port){.name = opf_arena_string(arena, name), .dtype = (int)value->declared_dtype, .rank = -1, .sequence = declared->sequence, .optional = declared->optional};
     int rank = value->rank > 0 ? value->rank : 0;
     int64_t *dims = OPF_ARRAY(arena, int64_t, rank + 1);
     const char **names = OPF_ARRAY(arena, const char *, rank + 1);

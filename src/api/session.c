@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "base/memory.h"
+#include "ops/counts.h"
 
 static opf_place place_of(const opf_session *session) { return (opf_place){session->model->source.path, NULL, NULL, -1}; }
 static opf_diags *diags_of(const opf_session *session) { return session->model->context->diags; }
@@ -24,6 +25,7 @@ static void make_room(opf_session *session) {
     session->input_dims = blank(inputs * OPF_MAX_RANK, sizeof *session->input_dims);
     session->dims_of_input = blank(inputs, sizeof *session->dims_of_input);
     session->inputs = blank(inputs, sizeof *session->inputs);
+    session->lists = blank(inputs, sizeof *session->lists);
     session->output_dims = blank(outputs * OPF_MAX_RANK, sizeof *session->output_dims);
     session->outputs = blank(outputs, sizeof *session->outputs);
     session->output_room = blank(outputs, sizeof *session->output_room);
@@ -93,6 +95,8 @@ void opf_session_free(opf_session *session) {
     free(session->output_dims);
     free(session->outputs);
     free(session->output_room);
+    free(session->lists);
+    free(session->elements);
     opf_pipeline_free(&session->pipeline);
     free(session);
 }
@@ -110,6 +114,11 @@ static opf_status wrong_input(const opf_session *session, const opf_value *input
 
 static opf_status check_input(const opf_session *session, const opf_value *input, const opf_array *array) {
     char what[96];
+    if (input->list) {
+        const char *problem = opf_array_list_problem(input, array);
+        return problem ? wrong_input(session, input, problem) : OPF_OK;
+    }
+    if (array->kind != OPF_ARRAY_TENSOR) return wrong_input(session, input, "it is no tensor");
     if (array->dtype != (int)input->dtype) {
         snprintf(what, sizeof what, "its element type is %s", opf_array_dtype_name(array->dtype));
         return wrong_input(session, input, what);
@@ -127,30 +136,68 @@ static opf_status check_input(const opf_session *session, const opf_value *input
     return OPF_OK;
 }
 
+/* Room for the elements of all inputs that are sequences or optionals. */
+static void make_elements(opf_session *session, const opf_array *arrays) {
+    const opf_graph *graph = session->pipeline.program->fusion->graph;
+    size_t count = 0;
+    for (size_t i = 0; i < graph->inputs.count; i++)
+        if (graph->inputs.data[i]->list) count += opf_array_items(&arrays[i]);
+    if (count <= session->elements_room) return;
+    free(session->elements);
+    session->elements = blank(count, sizeof *session->elements);
+    session->elements_room = count;
+}
+
 /* Takes over data and dims; true in `*changed` where the dims are not those of the last run. */
 static opf_status take_inputs(opf_session *session, const opf_array *arrays, bool *changed) {
     const opf_graph *graph = session->pipeline.program->fusion->graph;
+    size_t taken = 0;
+    make_elements(session, arrays);
     for (size_t i = 0; i < graph->inputs.count; i++) {
         opf_status status = check_input(session, graph->inputs.data[i], &arrays[i]);
         if (status == OPF_OK && !opf_model_holds(session->model, i, &arrays[i]))
             status = wrong_input(session, graph->inputs.data[i], "it is bound to another value in this model");
         if (status != OPF_OK) return status;
         int64_t *dims = session->input_dims + i * OPF_MAX_RANK;
-        size_t bytes = (size_t)arrays[i].rank * sizeof *dims;
-        if (bytes && memcmp(dims, arrays[i].dims, bytes) != 0) {
-            memcpy(dims, arrays[i].dims, bytes);
+        int64_t items = (int64_t)opf_array_items(&arrays[i]);
+        bool list = graph->inputs.data[i]->list;
+        size_t bytes = (list ? 1 : (size_t)arrays[i].rank) * sizeof *dims;
+        const int64_t *given = list ? &items : arrays[i].dims;
+        if (bytes && memcmp(dims, given, bytes) != 0) {
+            memcpy(dims, given, bytes);
             *changed = true;
         }
-        session->inputs[i] = arrays[i].data;
+        session->inputs[i] = list ? (const void *)&session->lists[i] : arrays[i].data;
+        if (!list) continue;
+        session->lists[i] = opf_array_list(&arrays[i], session->elements + taken);
+        taken += (size_t)items;
     }
     return OPF_OK;
 }
 
 /* ---- outputs ---- */
 
+/* A run puts a pointer there: no bound of the size is known. */
+static bool is_found(const opf_session *session, const opf_value *value) {
+    for (int k = 0; k < value->rank; k++)
+        if (opf_dim_is_unbounded(session->pipeline.program->module, value->dims[k])) return true;
+    return false;
+}
+
+static opf_status place_output(opf_session *session, size_t index, size_t bytes) {
+    if (session->outputs[index] && bytes <= session->output_room[index]) return OPF_OK;
+    free(session->outputs[index]);
+    session->outputs[index] = opf_memory_fits(bytes) ? aligned_alloc(64, (bytes + 64) / 64 * 64) : NULL;
+    session->output_room[index] = session->outputs[index] ? bytes : 0;
+    if (session->outputs[index]) return OPF_OK;
+    opf_diag_add(diags_of(session), OPF_ERROR, "memory", place_of(session), "no memory for output '%s' (%zu bytes)", session->pipeline.program->outputs.data[index]->name, bytes);
+    return OPF_ERROR_SYSTEM;
+}
+
 static opf_status make_output(opf_session *session, size_t index) {
     const opf_value *value = session->pipeline.program->outputs.data[index];
     int64_t *dims = session->output_dims + index * OPF_MAX_RANK, elements = 1, bits;
+    if (value->list || is_found(session, value)) return place_output(session, index, OPF_LIST_BYTES);
     opf_runner_output_most(session->runner, (int)index, dims);
     bool fits = true;
     for (int k = 0; k < value->rank; k++) fits = fits && dims[k] >= 0 && opf_checked_mul(elements, dims[k], &elements);
@@ -158,14 +205,7 @@ static opf_status make_output(opf_session *session, size_t index) {
         opf_diag_add(diags_of(session), OPF_ERROR, "shape", place_of(session), "the size of output '%s' overflows", value->name);
         return OPF_ERROR_INPUT;
     }
-    size_t bytes = opf_dtype_bytes(value->dtype, (size_t)elements);
-    if (session->outputs[index] && bytes <= session->output_room[index]) return OPF_OK;
-    free(session->outputs[index]);
-    session->outputs[index] = opf_memory_fits(bytes) ? aligned_alloc(64, (bytes + 64) / 64 * 64) : NULL;
-    session->output_room[index] = session->outputs[index] ? bytes : 0;
-    if (session->outputs[index]) return OPF_OK;
-    opf_diag_add(diags_of(session), OPF_ERROR, "memory", place_of(session), "no memory for output '%s' (%zu bytes)", value->name, bytes);
-    return OPF_ERROR_SYSTEM;
+    return place_output(session, index, opf_dtype_bytes(value->dtype, (size_t)elements));
 }
 
 static opf_status prepare(opf_session *session) {
@@ -176,15 +216,54 @@ static opf_status prepare(opf_session *session) {
     return status;
 }
 
-static void show_outputs(const opf_session *session, size_t count, opf_array *outputs) {
+/* What a run hands on of its inputs becomes the session's own. False: there is no memory. */
+static bool keep(opf_session *session, opf_array *array) {
+    size_t bytes = opf_dtype_bytes((opf_dtype)array->dtype, (size_t)opf_array_elements(array));
+    bool text = array->dtype == OPF_STRING, there = array->kind == OPF_ARRAY_TENSOR && array->data && bytes;
+    if (there && !opf_runner_holds(session->runner, array->data)) {
+        void *copy = opf_runner_take(session->runner, bytes);
+        if (!copy) return false;
+        array->data = memcpy(copy, array->data, bytes);
+    }
+    for (size_t i = 0; there && text && i < bytes / sizeof(char *); i++) {
+        const char **element = (const char **)(uintptr_t)array->data + i;
+        if (opf_runner_holds(session->runner, *element)) continue;
+        char *copy = opf_runner_take(session->runner, strlen(*element) + 1);
+        if (!copy) return false;
+        *element = strcpy(copy, *element);
+    }
+    return true;
+}
+
+static bool show_list(opf_session *session, const opf_value *value, const opf_list *list, opf_array *out) {
+    opf_array *items = opf_runner_take(session->runner, (size_t)(list->length > 0 ? list->length : 0) * sizeof *items + 1);
+    if (!items) return false;
+    *out = opf_array_of_list(list, value->list->sequence, (int)value->dtype, items);
+    for (size_t k = 0; k < out->n_items; k++)
+        if (!keep(session, &items[k])) return false;
+    return out->kind != OPF_ARRAY_TENSOR || keep(session, out);
+}
+
+static bool show_output(opf_session *session, size_t i, opf_array *out) {
+    const opf_value *value = session->pipeline.program->outputs.data[i];
+    if (value->list) return show_list(session, value, session->outputs[i], out);
+    opf_runner_output_dims(session->runner, (int)i, session->output_dims + i * OPF_MAX_RANK);
+    const void *data = is_found(session, value) ? *(void **)session->outputs[i] : session->outputs[i];
+    *out = (opf_array){.dtype = (int)value->dtype, .rank = value->rank, .dims = session->output_dims + i * OPF_MAX_RANK, .data = data};
+    return value->dtype == OPF_STRING ? keep(session, out) : true;
+}
+
+static opf_status show_outputs(opf_session *session, size_t count, opf_array *outputs) {
     const opf_program *program = session->pipeline.program;
     const opf_graph *graph = program->fusion->graph;
     for (size_t i = 0; i < count; i++) {
-        const opf_value *value = program->outputs.data[i];
-        opf_runner_output_dims(session->runner, (int)i, session->output_dims + i * OPF_MAX_RANK);
-        const char *name = i < graph->outputs.count ? graph->output_names.data[i] : value->name;
-        outputs[i] = (opf_array){.name = name, .dtype = (int)value->dtype, .rank = value->rank, .dims = session->output_dims + i * OPF_MAX_RANK, .data = session->outputs[i]};
+        if (!show_output(session, i, &outputs[i])) {
+            opf_diag_add(diags_of(session), OPF_ERROR, "memory", place_of(session), "no memory for output '%s'", program->outputs.data[i]->name);
+            return OPF_ERROR_SYSTEM;
+        }
+        outputs[i].name = i < graph->outputs.count ? graph->output_names.data[i] : program->outputs.data[i]->name;
     }
+    return OPF_OK;
 }
 
 /* ---- running ---- */
@@ -201,7 +280,7 @@ static opf_status run(opf_session *session, const opf_array *inputs, size_t coun
     opf_status status = opf_session_prepare(session, inputs);
     if (status != OPF_OK) return status;
     status = opf_runner_run(session->runner, session->inputs, session->outputs);
-    if (status == OPF_OK) show_outputs(session, count, outputs);
+    if (status == OPF_OK) status = show_outputs(session, count, outputs);
     return status;
 }
 

@@ -2,6 +2,7 @@
 #ifndef OPF_API_SESSION_H
 #define OPF_API_SESSION_H
 
+#include "api/lists.h"
 #include "api/pipeline.h"
 #include "api/variants.h"
 
@@ -16,6 +17,9 @@ struct opf_session {
     int64_t *output_dims;          /* OPF_MAX_RANK each */
     void **outputs;                /* own memory */
     size_t *output_room;
+    opf_list *lists;               /* per input: the sequence or optional given */
+    opf_element *elements;         /* of all of them */
+    size_t elements_room;
     bool prepared;
     void (*on_step)(void *data, int step, const char *name, int begin);
     void *on_step_data;

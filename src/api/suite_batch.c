@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/lists.h"
 #include "api/session.h"
 #include "api/suite.h"
 #include "base/clock.h"
@@ -76,7 +77,7 @@ static opf_status read_inputs(const batch *b, attempt *a) {
     a->inputs = OPF_ARRAY(b->arena, opf_array, a->n_inputs + 1);
     opf_status status = OPF_OK;
     for (size_t i = 0; i < a->n_inputs && status == OPF_OK; i++)
-        status = opf_array_read(&a->inputs[i], a->context, opf_arena_printf(b->arena, "%s/input_%zu.pb", a->trial->of->sets[a->trial->set], i));
+        status = opf_port_read(&a->inputs[i], a->context, &a->loaded->inputs[i], opf_arena_printf(b->arena, "%s/input_%zu.pb", a->trial->of->sets[a->trial->set], i));
     return status;
 }
 
@@ -179,9 +180,9 @@ static opf_tolerance tolerance_of(const batch *b, int dtype) {
 }
 
 /* NULL where the output is the expected one, else what is wrong. */
-static const char *difference(const batch *b, attempt *a, const opf_array *got, const opf_array *expected) {
+static const char *difference(const batch *b, attempt *a, const opf_array *got, const opf_array *expected, bool list) {
     const opf_tensor *x = NULL, *y = NULL;
-    if (opf_array_tensor(&x, got, b->arena, a->context->diags) != OPF_OK || opf_array_tensor(&y, expected, b->arena, a->context->diags) != OPF_OK)
+    if (opf_array_value(&x, got, list, b->arena, a->context->diags) != OPF_OK || opf_array_value(&y, expected, list, b->arena, a->context->diags) != OPF_OK)
         return opf_arena_printf(b->arena, "output '%s' is no tensor", got->name);
     opf_comparison c = opf_compare(x, y, tolerance_of(b, expected->dtype), b->arena);
     if (c.holds) return NULL;
@@ -195,8 +196,9 @@ static void compare(const batch *b, attempt *a, const opf_array *outputs) {
         opf_array expected;
         const char *path = opf_arena_printf(b->arena, "%s/output_%zu.pb", a->trial->of->sets[a->trial->set], i);
         if (!opf_file_exists(path)) continue; /* an output that the suite does not hold */
-        opf_status status = opf_array_read(&expected, a->context, path);
-        const char *wrong = status == OPF_OK ? difference(b, a, &outputs[i], &expected) : NULL;
+        const opf_port *port = &a->loaded->outputs[i];
+        opf_status status = opf_port_read(&expected, a->context, port, path);
+        const char *wrong = status == OPF_OK ? difference(b, a, &outputs[i], &expected, port->sequence || port->optional) : NULL;
         if (status != OPF_OK) finish_failed(b, a, status);
         else if (wrong) finish(b, a, "differs", wrong);
         if (status != OPF_OK || wrong) return;

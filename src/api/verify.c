@@ -68,7 +68,7 @@ static void print_comparison(verifying *v, const char *name, const char *against
 static void compare(verifying *v, const opf_array *got, const char *name, const opf_tensor *expected, const char *against) {
     const opf_tensor *tensor;
     v->compared++;
-    if (opf_array_tensor(&tensor, got, v->arena, v->model->context->diags) != OPF_OK) {
+    if (opf_array_value(&tensor, got, expected->is_list, v->arena, v->model->context->diags) != OPF_OK) {
         v->failed++;
         return;
     }
@@ -86,8 +86,8 @@ static void compare_outputs(verifying *v) {
         const opf_tensor *reference = opf_eval_value(v->eval, graph->outputs.data[i]);
         if (reference) compare(v, &v->outputs[i], graph->output_names.data[i], reference, "the evaluator");
         const opf_tensor *expected;
-        if (v->options->expected && v->options->expected[i].data &&
-            opf_array_tensor(&expected, &v->options->expected[i], v->arena, v->model->context->diags) == OPF_OK)
+        const opf_array *given = v->options->expected ? &v->options->expected[i] : NULL;
+        if (given && (given->data || given->kind != OPF_ARRAY_TENSOR) && opf_array_value(&expected, given, graph->outputs.data[i]->list, v->arena, v->model->context->diags) == OPF_OK)
             compare(v, &v->outputs[i], graph->output_names.data[i], expected, "the expected output");
     }
 }
@@ -107,7 +107,7 @@ static opf_status run_both(verifying *v, const opf_array *inputs) {
     const opf_graph *graph = v->graph;
     const opf_tensor **tensors = OPF_ARRAY(v->arena, const opf_tensor *, graph->inputs.count + 1);
     opf_status status = opf_session_run_all(v->session, inputs, v->outputs);
-    for (size_t i = 0; i < graph->inputs.count && status == OPF_OK; i++) status = opf_array_tensor(&tensors[i], &inputs[i], v->arena, diags);
+    for (size_t i = 0; i < graph->inputs.count && status == OPF_OK; i++) status = opf_array_value(&tensors[i], &inputs[i], graph->inputs.data[i]->list, v->arena, diags);
     if (status == OPF_OK) status = opf_eval_new(&v->eval, v->graph, tensors, v->options->all);
     if (status == OPF_OK) status = opf_eval_run(v->eval);
     return status;

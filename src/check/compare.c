@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "opf_abi.h"
+
 /* ---- one element ---- */
 
 /* The type's values in order, as integers, so that neighbours differ by 1. */
@@ -150,8 +152,50 @@ static void choose_bounds(opf_comparing *c) {
     }
 }
 
+/* ---- sequences and optionals ---- */
+
+static opf_tensor element_of(const opf_element *element, opf_arena *arena) {
+    const char *why;
+    opf_tensor *tensor = opf_tensor_new(arena, (opf_dtype)element->dtype, element->rank, element->dims, element->data, &why);
+    return tensor ? *tensor : (opf_tensor){.dtype = OPF_NO_DTYPE};
+}
+
+static const char *length_text(opf_arena *arena, const opf_list *list) { return list->length < 0 ? "absent" : opf_arena_printf(arena, "%" PRId64 " tensors", list->length); }
+
+static void take_worse(opf_comparison *whole, const opf_comparison *one) {
+    whole->holds = whole->holds && one->holds;
+    whole->differing += one->differing;
+    if (one->max_absolute > whole->max_absolute) whole->max_absolute = one->max_absolute;
+    if (one->max_relative > whole->max_relative) whole->max_relative = one->max_relative;
+    if (one->max_ulp > whole->max_ulp) whole->max_ulp = one->max_ulp;
+}
+
+static opf_comparison compare_lists(const opf_tensor *got, const opf_tensor *expected, opf_tolerance tolerance, opf_arena *arena) {
+    opf_comparison whole = {.holds = true, .worst = -1};
+    if (!got->is_list || !expected->is_list) {
+        whole.holds = false;
+        whole.why = got->is_list ? "it is a sequence or optional, and a tensor is expected" : "it is a tensor, and a sequence or optional is expected";
+        return whole;
+    }
+    const opf_list *x = got->data, *y = expected->data;
+    if (x->length != y->length) {
+        whole.holds = false;
+        whole.why = opf_arena_printf(arena, "it is %s and %s expected", length_text(arena, x), length_text(arena, y));
+        return whole;
+    }
+    for (int64_t k = 0; k < x->length; k++) {
+        opf_tensor a = element_of(&x->elements[k], arena), b = element_of(&y->elements[k], arena);
+        opf_comparison one = opf_compare(&a, &b, tolerance, arena);
+        take_worse(&whole, &one);
+        if (!one.holds && !whole.why)
+            whole.why = opf_arena_printf(arena, "element %" PRId64 ": %s", k, one.why ? one.why : opf_arena_printf(arena, "%" PRId64 " of %" PRId64 " elements differ, the worst is %.9g for %.9g", one.differing, b.elements, one.got, one.expected));
+    }
+    return whole;
+}
+
 opf_comparison opf_compare(const opf_tensor *got, const opf_tensor *expected, opf_tolerance tolerance, opf_arena *arena) {
     opf_comparing c = {.got = got, .expected = expected, .tolerance = tolerance, .result = {.worst = -1}};
+    if (got->is_list || expected->is_list) return compare_lists(got, expected, tolerance, arena);
     if (!same_type(got, expected)) {
         c.result.why = opf_arena_printf(arena, "it is %s and %s is expected", type_text(arena, got), type_text(arena, expected));
         return c.result;

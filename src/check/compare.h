@@ -17,9 +17,10 @@ typedef struct opf_comparison {
     double got, expected;       /* there */
     double max_absolute, max_relative, max_ulp, mean_absolute, max_expected;
     bool argmax_checked, argmax_agrees; /* last axis, where expected rows look like distributions */
-    const char *why;            /* shape or type mismatch, else NULL */
+    const char *why;            /* shape or type mismatch, else NULL; of a sequence: which element */
 } opf_comparison;
 
+/* Sequences and optionals (opf_tensor.is_list): element by element; the worst of them is told. */
 opf_comparison opf_compare(const opf_tensor *got, const opf_tensor *expected, opf_tolerance tolerance, opf_arena *arena);
 
 #endif

@@ -33,7 +33,7 @@ static const type_row types[OPF_DTYPE_COUNT] = {
     [OPF_INT32] = {"int32_t", "int32_t", "i32"},     [OPF_INT64] = {"int64_t", "int64_t", "i64"},
     [OPF_UINT8] = {"uint8_t", "uint8_t", "u8"},      [OPF_UINT16] = {"uint16_t", "uint16_t", "u16"},
     [OPF_UINT32] = {"uint32_t", "uint32_t", "u32"},  [OPF_UINT64] = {"uint64_t", "uint64_t", "u64"},
-    [OPF_BOOL] = {"unsigned char", "unsigned char", "u8"},
+    [OPF_BOOL] = {"unsigned char", "unsigned char", "u8"}, [OPF_STRING] = {"opf_string", "opf_string", "u64"},
     [OPF_FLOAT16] = {"uint16_t", "float", "f16"},    [OPF_BFLOAT16] = {"uint16_t", "float", "bf16"},
     [OPF_FLOAT8E4M3FN] = {"uint8_t", "float", "f8e4m3fn"}, [OPF_FLOAT8E4M3FNUZ] = {"uint8_t", "float", "f8e4m3fnuz"},
     [OPF_FLOAT8E5M2] = {"uint8_t", "float", "f8e5m2"},     [OPF_FLOAT8E5M2FNUZ] = {"uint8_t", "float", "f8e5m2fnuz"},

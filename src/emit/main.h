@@ -28,18 +28,23 @@ void opf_emit_prelude(const opf_program *main, opf_text *out);
 /* The table opf_entry; linkage is "" or "static ". */
 void opf_emit_entry_table(const opf_program *program, const char *linkage, bool with_prepare, opf_text *out);
 
+/* Takes the memory of a buffer whose size has no bound, `bytes` of it, in step `index`; nothing for other buffers. */
+void opf_emit_take(const opf_program *program, int buffer, opf_dim bytes, int index, opf_text *out);
+/* Ends the run where step `index` could not be done. */
+void opf_emit_step_failed(int index, opf_text *out);
 /* The address of a buffer's bytes, and what it is. */
 void opf_emit_buffer(const opf_program *program, int buffer, opf_text *out);
+void opf_emit_place(const opf_program *program, int buffer, opf_text *out); /* without following the pointer of one that is found */
 void opf_emit_buffer_comment(const opf_program *program, int buffer, opf_text *out);
 
 /* The library kernels that the program calls, and one call. */
 void opf_emit_library_kernels(const opf_program *program, opf_text *out);
-void opf_emit_library_call(const opf_program *program, const opf_step *step, const opf_mentions *mentions, opf_text *out);
+void opf_emit_library_call(const opf_program *program, const opf_step *step, int index, const opf_mentions *mentions, opf_text *out);
 void opf_emit_library_mentions(const opf_program *program, const opf_step *step, opf_mentions *mentions);
 
 /* Steps of control flow, printed at the depth of `run`; false for other steps. */
-bool opf_emit_control(const opf_program *program, const opf_step *step, const opf_mentions *mentions, opf_text *out);
-bool opf_emit_control_mentions(const opf_step *step, opf_mentions *mentions);
+bool opf_emit_control(const opf_program *program, const opf_step *step, int index, const opf_mentions *mentions, opf_text *out);
+bool opf_emit_control_mentions(const opf_program *program, const opf_step *step, opf_mentions *mentions);
 /* `frame->symbols[k] = NAME = value;`: a size that a run finds. */
 void opf_emit_symbol_set(const opf_program *program, const opf_symbol *symbol, const char *value, const opf_mentions *mentions, opf_text *out);
 
@@ -49,5 +54,9 @@ static inline bool opf_slot_used(const opf_program *program, size_t slot) { retu
 bool opf_program_has_counts(const opf_program *program);
 /* True where some step needs scratch for its parts. */
 bool opf_program_has_scratch(const opf_program *program);
+/* True where a run takes memory from a heap. */
+bool opf_program_takes_memory(const opf_program *program);
+/* The scratch of the step's parts comes from the heap: its size has no bound. */
+bool opf_step_finds_scratch(const opf_program *program, const opf_step *step);
 
 #endif

@@ -43,6 +43,12 @@ static void emit_trip(const opf_program *program, const opf_step *step, opf_text
     }
 }
 
+/* Memory of what the loop stacks up, as far as its size has no bound. */
+static void emit_stack_memory(const opf_program *program, const opf_step *step, int index, opf_text *out) {
+    for (int k = 3; k < step->n_buffers; k++)
+        if (step->buffers[k] >= 0) opf_emit_take(program, step->buffers[k], program->buffers.data[step->buffers[k]].bytes, index, out);
+}
+
 static void emit_loop(const opf_program *program, const opf_step *step, const opf_mentions *mentions, opf_text *out) {
     int n = step->loop;
     opf_text_printf(out, "    int64_t at_%d = 0;\n    const int64_t trip_%d = ", n, n);
@@ -97,12 +103,13 @@ static void emit_set(const opf_program *program, const opf_step *step, const opf
 }
 
 /* opf_slices(slice, whole, into whole, outer, extent, inner bytes, at) */
-static void emit_slices(const opf_program *program, const opf_step *step, opf_text *out) {
+static void emit_slices(const opf_program *program, const opf_step *step, int index, opf_text *out) {
     const opf_value *part = step->value;
     opf_pool *pool = program->module->pool;
     int axis = step->slices.axis;
     bool stack = step->kind == OPF_RUN_STACK;
     opf_dim outer = opf_product(pool, axis, part->dims), inner = opf_product(pool, part->rank - axis, part->dims + axis);
+    if (!stack) opf_emit_take(program, step->buffers[0], program->buffers.data[step->buffers[0]].bytes, index, out);
     opf_text_add(out, "    opf_slices(");
     opf_emit_buffer(program, step->buffers[stack], out);
     opf_text_add(out, ", ");
@@ -115,11 +122,11 @@ static void emit_slices(const opf_program *program, const opf_step *step, opf_te
     else opf_text_printf(out, ", at_%d);\n", step->loop);
 }
 
-bool opf_emit_control(const opf_program *program, const opf_step *step, const opf_mentions *mentions, opf_text *out) {
+bool opf_emit_control(const opf_program *program, const opf_step *step, int index, const opf_mentions *mentions, opf_text *out) {
     switch (step->kind) {
     case OPF_RUN_IF: emit_if(program, step, out); return true;
     case OPF_RUN_ELSE: opf_text_add(out, "    } else {\n"); return true;
-    case OPF_RUN_LOOP: emit_loop(program, step, mentions, out); return true;
+    case OPF_RUN_LOOP: emit_stack_memory(program, step, index, out); emit_loop(program, step, mentions, out); return true;
     case OPF_RUN_GOES_ON:
         opf_text_printf(out, "    on_%d = ", step->loop);
         emit_condition(program, step->buffers[0], out);
@@ -127,14 +134,18 @@ bool opf_emit_control(const opf_program *program, const opf_step *step, const op
         return true;
     case OPF_RUN_END: emit_end(program, step, mentions, out); return true;
     case OPF_RUN_SET: emit_set(program, step, mentions, out); return true;
-    case OPF_RUN_SLICE: case OPF_RUN_STACK: emit_slices(program, step, out); return true;
+    case OPF_RUN_SLICE: case OPF_RUN_STACK: emit_slices(program, step, index, out); return true;
     default: return false;
     }
 }
 
-bool opf_emit_control_mentions(const opf_step *step, opf_mentions *mentions) {
+bool opf_emit_control_mentions(const opf_program *program, const opf_step *step, opf_mentions *mentions) {
     switch (step->kind) {
-    case OPF_RUN_LOOP: opf_mentions_add(mentions, step->control->trip); return true;
+    case OPF_RUN_LOOP:
+        opf_mentions_add(mentions, step->control->trip);
+        for (int k = 3; k < step->n_buffers; k++)
+            if (step->buffers[k] >= 0 && opf_program_storage(program, step->buffers[k])->found) opf_mentions_add(mentions, program->buffers.data[step->buffers[k]].bytes);
+        return true;
     case OPF_RUN_SET:
         for (size_t i = 0; i < step->control->sizes.count; i++) opf_mentions_add(mentions, step->control->sizes.data[i].values[step->which]);
         return true;

@@ -48,7 +48,8 @@ typedef struct printer {
 /* {data, type, rank, dims}; the dims go into the list in front. */
 static void describe(printer *p, int buffer, int dtype, int rank, const opf_dim *dims) {
     opf_text_add(p->out, "            {");
-    opf_emit_buffer(p->program, buffer, p->out);
+    if (buffer < 0) opf_text_add(p->out, "0");
+    else opf_emit_buffer(p->program, buffer, p->out);
     opf_text_printf(p->out, ", %d, %d, dims + %d}", dtype, rank, p->n_dims);
     for (int k = 0; k < rank; k++) {
         opf_text_add(&p->dims, p->n_dims++ ? ", " : "");
@@ -83,10 +84,28 @@ static void describe_inputs(printer *p) {
     opf_text_add(p->out, "        };\n");
 }
 
+/* The kernel finds the size of this result and takes its memory. */
+static bool takes_itself(const opf_program *program, const opf_step *step, int output) {
+    const opf_library_call *library = step->library;
+    int buffer = step->buffers[(size_t)library->n_inputs + library->constants.count + (size_t)output];
+    return buffer >= 0 && opf_program_storage(program, buffer)->found && opf_library_sizes_output(program->module, library, output);
+}
+
+/* Memory of results without a bound whose size earlier steps have found. */
+static void take_memory(const opf_program *program, const opf_step *step, int index, opf_text *out) {
+    const opf_library_call *library = step->library;
+    const int *buffers = step->buffers + library->n_inputs + library->constants.count;
+    for (int k = 0; k < library->n_outputs; k++)
+        if (library->outputs[k].dtype != OPF_NO_DTYPE && !takes_itself(program, step, k)) opf_emit_take(program, buffers[k], program->buffers.data[buffers[k]].bytes, index, out);
+    if (opf_is_value(library->scratch_bytes, 0)) return;
+    int scratch = step->buffers[step->n_buffers - 1];
+    opf_emit_take(program, scratch, program->buffers.data[scratch].bytes, index, out);
+}
+
 static void describe_outputs(printer *p) {
     const opf_library_call *library = p->step->library;
     const int *buffers = p->step->buffers + library->n_inputs + library->constants.count;
-    opf_text_add(p->out, "        const opf_lib_tensor out[] = {\n");
+    opf_text_add(p->out, "        opf_lib_tensor out[] = {\n");
     for (int k = 0; k < library->n_outputs; k++) {
         const opf_library_output *output = &library->outputs[k];
         opf_dim dims[OPF_MAX_RANK];
@@ -95,7 +114,7 @@ static void describe_outputs(printer *p) {
             continue;
         }
         for (int axis = 0; axis < output->rank; axis++) dims[axis] = opf_dim_most(p->program->module, output->dims[axis]);
-        describe(p, buffers[k], (int)output->dtype, output->rank, dims);
+        describe(p, takes_itself(p->program, p->step, k) ? -1 : buffers[k], (int)output->dtype, output->rank, dims);
         opf_emit_buffer_comment(p->program, buffers[k], p->out);
     }
     opf_text_add(p->out, "        };\n");
@@ -122,10 +141,23 @@ static void take_counts(const opf_program *program, const opf_library_call *libr
     }
 }
 
-void opf_emit_library_call(const opf_program *program, const opf_step *step, const opf_mentions *mentions, opf_text *out) {
+/* Where kernels have put results whose memory they took. */
+static void keep_results(const opf_program *program, const opf_step *step, opf_text *out) {
+    const opf_library_call *library = step->library;
+    const int *buffers = step->buffers + library->n_inputs + library->constants.count;
+    for (int k = 0; k < library->n_outputs; k++) {
+        if (library->outputs[k].dtype == OPF_NO_DTYPE || !takes_itself(program, step, k)) continue;
+        opf_text_add(out, "        ");
+        opf_emit_buffer(program, buffers[k], out);
+        opf_text_printf(out, " = out[%d].data;\n", k);
+    }
+}
+
+void opf_emit_library_call(const opf_program *program, const opf_step *step, int index, const opf_mentions *mentions, opf_text *out) {
     const opf_library_call *library = step->library;
     opf_text tensors = {0};
     printer p = {.program = program, .step = step, .out = &tensors};
+    take_memory(program, step, index, out);
     describe_inputs(&p);
     describe_outputs(&p);
     opf_text_printf(out, "        const int64_t dims[] = {%s};\n", p.n_dims ? opf_text_string(&p.dims) : "0");
@@ -135,7 +167,10 @@ void opf_emit_library_call(const opf_program *program, const opf_step *step, con
     opf_text_printf(out, "        const opf_lib_args args = {in, out, %s, %s, ", library->ints.count ? "ints" : "0", library->floats.count ? "floats" : "0");
     if (opf_is_value(library->scratch_bytes, 0)) opf_text_add(out, "0");
     else opf_emit_buffer(program, step->buffers[step->n_buffers - 1], out);
-    opf_text_printf(out, ", %s};\n        opf_lib_%s(&args);\n", library->n_counts ? "counts" : "0", library->kernel->name);
+    opf_text_printf(out, ", %s, %s};\n        opf_lib_%s(&args);\n", library->n_counts ? "counts" : "0", library->takes_memory ? "frame->heap" : "0", library->kernel->name);
+    if (library->takes_memory) opf_text_add(out, "        if (frame->heap->problem) ");
+    if (library->takes_memory) opf_emit_step_failed(index, out);
+    keep_results(program, step, out);
     take_counts(program, library, mentions, out);
     opf_text_free(&p.dims);
     opf_text_free(&tensors);
@@ -149,4 +184,6 @@ void opf_emit_library_mentions(const opf_program *program, const opf_step *step,
         for (int axis = 0; library->outputs[k].dtype != OPF_NO_DTYPE && axis < library->outputs[k].rank; axis++)
             opf_mentions_add(mentions, opf_dim_most(program->module, library->outputs[k].dims[axis]));
     for (size_t k = 0; k < library->ints.count; k++) opf_mentions_add(mentions, library->ints.data[k]);
+    for (int k = 0; k < step->n_buffers; k++)
+        if (step->buffers[k] >= 0 && opf_program_storage(program, step->buffers[k])->found) opf_mentions_add(mentions, program->buffers.data[step->buffers[k]].bytes);
 }

@@ -46,6 +46,8 @@ void opf_emit_guard(const opf_program *program, size_t index, opf_text *out) {
 }
 
 static opf_dim largest_count(const opf_program *program, size_t symbol) {
+    opf_dim most = program->module->counts.data[program->sources[symbol].axis].most;
+    if (!most || opf_dim_is_unbounded(program->module, most)) return opf_int(program->module->pool, 0); /* not known before it is found */
     return opf_dim_most(program->module, program->module->counts.data[program->sources[symbol].axis].most);
 }
 
@@ -121,9 +123,19 @@ bool opf_program_has_counts(const opf_program *program) {
 
 /* ---- workspace ---- */
 
+bool opf_step_finds_scratch(const opf_program *program, const opf_step *step) { return step->nest && opf_dim_is_unbounded(program->module, step->nest->scratch_bytes); }
+
+bool opf_program_takes_memory(const opf_program *program) {
+    for (size_t i = 0; i < program->buffers.count; i++)
+        if (program->buffers.data[i].found) return true;
+    for (size_t i = 0; i < program->steps.count; i++)
+        if ((program->steps.data[i].library && program->steps.data[i].library->takes_memory) || opf_step_finds_scratch(program, &program->steps.data[i])) return true;
+    return false;
+}
+
 bool opf_program_has_scratch(const opf_program *program) {
     for (size_t i = 0; i < program->steps.count; i++)
-        if (program->steps.data[i].nest && !opf_is_value(program->steps.data[i].nest->scratch_bytes, 0)) return true;
+        if (program->steps.data[i].nest && !opf_is_value(program->steps.data[i].nest->scratch_bytes, 0) && !opf_step_finds_scratch(program, &program->steps.data[i])) return true;
     return false;
 }
 
@@ -157,14 +169,14 @@ static void emit_slots(const opf_program *program, opf_text *out) {
 static void emit_scratch(const opf_program *program, opf_text *out) {
     opf_mentions mentions = opf_mentions_new(program, program->module->arena);
     for (size_t i = 0; i < program->steps.count; i++)
-        if (program->steps.data[i].nest) opf_mentions_add(&mentions, opf_dim_most(program->module, program->steps.data[i].nest->scratch_bytes));
+        if (program->steps.data[i].nest && !opf_step_finds_scratch(program, &program->steps.data[i])) opf_mentions_add(&mentions, opf_dim_most(program->module, program->steps.data[i].nest->scratch_bytes));
     opf_text_add(out, "/* Scratch of one part: as much as the neediest step. */\nstatic int64_t scratch_bytes(const int64_t *symbols) {\n"
                       "    (void)symbols;\n    int64_t most = 0;\n");
     opf_mentions_print(&mentions, "symbols", out);
     opf_map seen = opf_map_new(program->module->arena);
     for (size_t i = 0; i < program->steps.count; i++) {
         const opf_nest *nest = program->steps.data[i].nest;
-        if (!nest || opf_is_value(nest->scratch_bytes, 0) || opf_map_has(&seen, nest->scratch_bytes)) continue;
+        if (!nest || opf_is_value(nest->scratch_bytes, 0) || opf_step_finds_scratch(program, &program->steps.data[i]) || opf_map_has(&seen, nest->scratch_bytes)) continue;
         opf_map_set(&seen, nest->scratch_bytes, (void *)nest);
         opf_text_add(out, "    most = opf_larger(most, ");
         opf_emit_size(opf_dim_most(program->module, nest->scratch_bytes), out);

@@ -9,7 +9,7 @@ enum { STEPS_OF_PART = 50, MOST_STEPS_OF_ONE = 150 };
 
 /* ---- buffers ---- */
 
-void opf_emit_buffer(const opf_program *program, int index, opf_text *out) {
+void opf_emit_place(const opf_program *program, int index, opf_text *out) {
     const opf_buffer *b = opf_program_storage(program, index), *own = &program->buffers.data[index];
     int64_t inside = own->kind == OPF_BUFFER_ALIAS ? own->offset : 0;
     if (inside && (b->kind == OPF_BUFFER_OUTPUT || b->kind == OPF_BUFFER_INPUT || b->kind == OPF_BUFFER_WEIGHT)) opf_text_add(out, "(char *)");
@@ -24,6 +24,25 @@ void opf_emit_buffer(const opf_program *program, int index, opf_text *out) {
         break;
     }
     if (inside) opf_text_printf(out, " + %lld", (long long)inside);
+}
+
+void opf_emit_buffer(const opf_program *program, int index, opf_text *out) {
+    bool found = opf_program_storage(program, index)->found;
+    if (found) opf_text_add(out, "*(void **)(");
+    opf_emit_place(program, index, out);
+    if (found) opf_text_add(out, ")");
+}
+
+void opf_emit_step_failed(int index, opf_text *out) { opf_text_printf(out, "return %d;\n", -1 - index); }
+
+void opf_emit_take(const opf_program *program, int buffer, opf_dim bytes, int index, opf_text *out) {
+    if (buffer < 0 || !opf_program_storage(program, buffer)->found) return;
+    opf_text_add(out, "        if (!(");
+    opf_emit_buffer(program, buffer, out);
+    opf_text_add(out, " = opf_heap_take(frame->heap, ");
+    opf_emit_size(bytes, out);
+    opf_text_add(out, ", 64))) ");
+    opf_emit_step_failed(index, out);
 }
 
 void opf_emit_buffer_comment(const opf_program *program, int index, opf_text *out) {
@@ -83,12 +102,25 @@ static void emit_arguments(const opf_program *program, const opf_step *step, opf
     }
 }
 
+static void emit_scratch_of_step(const opf_step *step, int index, opf_text *out) {
+    opf_text_add(out, "        const int64_t own_stride = opf_pad64(");
+    opf_emit_size(step->nest->scratch_bytes, out);
+    opf_text_add(out, ");\n        char *const own_scratch = (char *)opf_heap_take(frame->heap, opf_times(own_stride, opf_threads_of(frame->hook)), 64);\n        if (!own_scratch) ");
+    opf_emit_step_failed(index, out);
+}
+
 static void emit_kernel_call(const opf_program *program, const opf_step *step, int index, opf_text *out) {
     const opf_program_kernel *kernel = &program->kernels.data[step->kernel];
-    bool scratch = !opf_is_value(step->nest->scratch_bytes, 0);
+    bool scratch = !opf_is_value(step->nest->scratch_bytes, 0), found = opf_step_finds_scratch(program, step);
+    const opf_group *group = step->nest->group;
+    for (size_t k = 0; k < group->results.count && index >= 0; k++) {
+        int result = step->buffers[group->stages.inputs.count + k];
+        opf_emit_take(program, result, program->buffers.data[result].bytes, index, out);
+    }
+    if (found) emit_scratch_of_step(step, index, out);
     emit_arguments(program, step, out);
-    opf_text_printf(out, "        const opf_args args = {p, %s, %s, %s};\n", kernel->n_symbols ? "d" : "0", scratch ? "scratch" : "0",
-                    scratch ? "stride" : "0");
+    opf_text_printf(out, "        const opf_args args = {p, %s, %s, %s};\n", kernel->n_symbols ? "d" : "0",
+                    found ? "own_scratch" : scratch ? "scratch" : "0", found ? "own_stride" : scratch ? "stride" : "0");
     opf_text_printf(out, "        opf_call(frame->hook, %d, %s, &args, ", index, kernel->name);
     opf_emit_dim(step->units, out);
     opf_text_printf(out, ", %.0f.0 * (", step->work);
@@ -98,7 +130,8 @@ static void emit_kernel_call(const opf_program *program, const opf_step *step, i
 
 /* ---- copies and fills ---- */
 
-static void emit_copy(const opf_program *program, const opf_step *step, opf_text *out) {
+static void emit_copy(const opf_program *program, const opf_step *step, int index, opf_text *out) {
+    opf_emit_take(program, step->buffers[0], step->bytes, index, out);
     opf_text_add(out, "        memcpy(");
     opf_emit_buffer(program, step->buffers[0], out);
     opf_text_add(out, ", ");
@@ -148,10 +181,14 @@ static void mention_step(opf_mentions *mentions, const opf_step *step, const opf
         const opf_program_kernel *kernel = &program->kernels.data[step->kernel];
         opf_mentions_add(mentions, step->units);
         opf_mentions_add(mentions, step->points);
+        const opf_group *group = step->nest->group;
+        for (size_t k = 0; k < group->results.count; k++)
+            if (opf_program_storage(program, step->buffers[group->stages.inputs.count + k])->found) opf_mentions_add(mentions, program->buffers.data[step->buffers[group->stages.inputs.count + k]].bytes);
+        if (opf_step_finds_scratch(program, step)) opf_mentions_add(mentions, step->nest->scratch_bytes);
         for (int k = 0; k < kernel->n_symbols; k++) opf_mentions_add(mentions, opf_sym(program->module->pool, kernel->symbols[k]));
     } else if (step->kind == OPF_RUN_COPY) {
         opf_mentions_add(mentions, step->bytes);
-    } else if (opf_emit_control_mentions(step, mentions)) {
+    } else if (opf_emit_control_mentions(program, step, mentions)) {
         return;
     } else if (step->kind == OPF_RUN_LIBRARY) {
         opf_emit_library_mentions(program, step, mentions);
@@ -169,14 +206,14 @@ static void emit_check(const opf_program *program, const opf_step *step, opf_tex
 }
 
 static void emit_block(const opf_program *program, const opf_step *step, int index, const opf_mentions *mentions, opf_text *out) {
-    if (opf_emit_control(program, step, mentions, out)) return;
+    if (opf_emit_control(program, step, index, mentions, out)) return;
     emit_banner(program, step, out);
     opf_text_add(out, "    {\n");
     bool traced = index >= 0 && step->kind != OPF_RUN_KERNEL; /* kernels: by opf_call */
     if (traced) opf_text_printf(out, "        opf_step_begins(frame->hook, %d);\n", index);
     if (step->kind == OPF_RUN_KERNEL) emit_kernel_call(program, step, index, out);
-    else if (step->kind == OPF_RUN_COPY) emit_copy(program, step, out);
-    else if (step->kind == OPF_RUN_LIBRARY) opf_emit_library_call(program, step, mentions, out);
+    else if (step->kind == OPF_RUN_COPY) emit_copy(program, step, index, out);
+    else if (step->kind == OPF_RUN_LIBRARY) opf_emit_library_call(program, step, index, mentions, out);
     else if (step->kind == OPF_RUN_CHECK) emit_check(program, step, out);
     else emit_fill(program, step, out);
     if (traced) opf_text_printf(out, "        opf_step_ends(frame->hook, %d);\n", index);

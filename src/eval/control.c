@@ -31,6 +31,11 @@ static opf_tensor *new_tensor(opf_eval *eval, opf_dtype dtype, int rank, const i
 }
 
 static opf_tensor *copy_of(opf_eval *eval, const opf_tensor *from) {
+    if (from->is_list) {
+        opf_tensor *list = opf_tensor_of_list(eval->arena, from->dtype, from->data);
+        list->data = memcpy(opf_eval_memory(OPF_LIST_BYTES), from->data, OPF_LIST_BYTES);
+        return list;
+    }
     opf_tensor *tensor = new_tensor(eval, from->dtype, from->rank, from->dims);
     if (from->bytes) opf_tensor_copy(from, (void *)(uintptr_t)tensor->data);
     return tensor;
@@ -42,7 +47,7 @@ static opf_tensor *scalar(opf_eval *eval, opf_dtype dtype, int64_t value) {
     return tensor;
 }
 
-static size_t element_bytes(opf_dtype dtype) { return dtype == OPF_STRING ? sizeof(char *) : opf_dtype_bytes(dtype, 1); }
+static size_t element_bytes(opf_dtype dtype) { return opf_dtype_bytes(dtype, 1); }
 
 /* Between a whole tensor and its slice `at` along an axis. */
 static void copy_slice(const opf_tensor *whole, const opf_tensor *slice, int axis, int64_t at, bool into_whole) {

@@ -25,14 +25,21 @@ static opf_status check_input(opf_eval *eval, const opf_value *value, const opf_
     opf_text wanted = {0};
     opf_value_print_type(value, &wanted);
     const char *given = tensor ? opf_arena_printf(eval->arena, "%s%s", opf_dtype_name(tensor->dtype), shape_text(eval->arena, tensor->rank, tensor->dims)) : "nothing";
-    bool fits = tensor && tensor->dtype == value->dtype && tensor->rank == value->rank;
-    for (int i = 0; fits && i < value->rank; i++) {
+    bool fits = tensor && tensor->dtype == value->dtype && (value->list ? tensor->is_list : !tensor->is_list && tensor->rank == value->rank);
+    for (int i = 0; fits && !value->list && i < value->rank; i++) {
         int64_t size;
         if (opf_is_int(value->dims[i], &size)) fits = size == tensor->dims[i];
     }
     if (!fits) opf_diag_add(diags_of(eval), OPF_ERROR, "shape", place_of(eval), "input '%s' is %s, and %s is given", value->name, opf_text_string(&wanted), given);
     opf_text_free(&wanted);
     return fits ? OPF_OK : OPF_ERROR_INPUT;
+}
+
+/* The size of an axis; of a sequence its length. */
+static int64_t given_size(const opf_tensor *tensor, int axis) {
+    if (!tensor->is_list) return tensor->dims[axis];
+    int64_t length = ((const opf_list *)tensor->data)->length;
+    return length < 0 ? 0 : length;
 }
 
 static void solve_symbols(opf_eval *eval) {
@@ -42,7 +49,7 @@ static void solve_symbols(opf_eval *eval) {
     eval->symbols = OPF_ARRAY(eval->arena, int64_t, symbols + 1);
     for (int i = 0; i < symbols; i++) eval->symbols[i] = opf_pool_symbol(eval->module->pool, i)->nominal;
     for (size_t i = 0; i < count; i++)
-        if (sources[i].input >= 0) eval->symbols[sources[i].symbol->index] = eval->inputs[sources[i].input]->dims[sources[i].axis];
+        if (sources[i].input >= 0) eval->symbols[sources[i].symbol->index] = given_size(eval->inputs[sources[i].input], sources[i].axis);
 }
 
 /* Dims of inputs that repeat a symbol, or are expressions, must agree with what the symbols came to. */
@@ -51,7 +58,7 @@ static opf_status check_dims(const opf_eval *eval) {
     for (size_t k = 0; k < eval->graph->inputs.count; k++) {
         const opf_value *value = eval->graph->inputs.data[k];
         for (int axis = 0; axis < value->rank; axis++) {
-            int64_t size = -1, given = eval->inputs[k]->dims[axis];
+            int64_t size = -1, given = given_size(eval->inputs[k], axis);
             if (opf_dim_eval(value->dims[axis], eval->symbols, &size) && size == given) continue;
             opf_text dim = {0};
             opf_expr_print(value->dims[axis], NULL, &dim);
@@ -119,23 +126,28 @@ void opf_eval_set(opf_eval *eval, const opf_value *value, const opf_tensor *tens
 
 /* ---- nodes ---- */
 
-static opf_status check_types(const opf_node *node) {
-    for (int k = 0; k < node->n_inputs + node->n_outputs; k++) {
-        const opf_value *value = k < node->n_inputs ? node->inputs[k] : node->outputs[k - node->n_inputs];
-        if (!value) continue;
-        bool numbers = value->kind == OPF_VALUE_TENSOR && value->dtype != OPF_STRING && value->dtype != OPF_COMPLEX64 && value->dtype != OPF_COMPLEX128;
-        if (numbers) continue;
-        opf_node_error(node, "unsupported", "'%s' is no tensor of numbers, which is all that can be evaluated", value->name);
-        return OPF_ERROR_UNSUPPORTED;
-    }
-    return OPF_OK;
+enum { HEAP_BLOCK = 64 << 10 };
+typedef struct heap_of_arena { opf_heap heap; opf_arena *arena; } heap_of_arena;
+
+/* A block of the arena, which takes back nothing. */
+static void *more(opf_heap *heap, size_t bytes) {
+    heap_of_arena *own = (heap_of_arena *)heap;
+    size_t size = bytes > HEAP_BLOCK ? bytes : HEAP_BLOCK;
+    heap->at = opf_arena_alloc(own->arena, size);
+    heap->end = heap->at + size;
+    return heap->at;
+}
+
+static opf_heap *new_heap(opf_arena *arena) {
+    heap_of_arena *heap = OPF_NEW(arena, heap_of_arena);
+    *heap = (heap_of_arena){{.more = more}, arena};
+    return &heap->heap;
 }
 
 /* What a node means, on the given tensors. */
 static opf_status run_node(opf_node *node, opf_eval_stages *job, int64_t *symbols, opf_tensor **out) {
     opf_call *call;
-    opf_status status = check_types(node);
-    if (status == OPF_OK) status = opf_op_stages(&call, node);
+    opf_status status = opf_op_stages(&call, node);
     if (status != OPF_OK) return status;
     job->node = node;
     job->n_results = node->n_outputs;
@@ -165,7 +177,7 @@ static opf_status evaluate_node(opf_eval *eval, opf_node *node) {
         opf_node_error(node, "internal", "'%s' was not computed", node->inputs[k]->name);
         return OPF_ERROR_INTERNAL;
     }
-    opf_eval_stages job = {.arena = eval->arena, .allocate = allocate, .inputs = inputs};
+    opf_eval_stages job = {.arena = eval->arena, .allocate = allocate, .inputs = inputs, .heap = eval->heap};
     opf_status status = run_node(node, &job, eval->symbols, outputs);
     if (status != OPF_OK) return status;
     for (int k = 0; k < node->n_outputs; k++) {
@@ -194,6 +206,7 @@ opf_status opf_eval_new(opf_eval **out, opf_graph *graph, const opf_tensor *cons
     *out = NULL;
     size_t n_inputs = graph->inputs.count;
     eval->inputs = n_inputs ? opf_arena_copy(arena, inputs, n_inputs * sizeof *inputs) : NULL;
+    eval->heap = new_heap(arena);
     eval->slots = OPF_ARRAY(arena, opf_eval_slot, graph->module->n_values + 1);
     opf_status status = OPF_OK;
     for (size_t k = 0; k < n_inputs; k++) {
@@ -234,6 +247,6 @@ opf_status opf_eval_node(opf_node *node, const opf_tensor *const *inputs, opf_te
     int symbols = opf_pool_symbols(pool);
     int64_t *values = OPF_ARRAY(arena, int64_t, symbols + 1);
     for (int i = 0; i < symbols; i++) values[i] = opf_pool_symbol(pool, i)->nominal;
-    opf_eval_stages job = {.arena = arena, .allocate = allocate_in_arena, .data = arena, .inputs = inputs};
+    opf_eval_stages job = {.arena = arena, .allocate = allocate_in_arena, .data = arena, .inputs = inputs, .heap = new_heap(arena)};
     return run_node(node, &job, values, out);
 }

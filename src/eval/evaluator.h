@@ -3,6 +3,7 @@
 #define OPF_EVAL_EVALUATOR_H
 
 #include "eval/eval.h"
+#include "opf_abi.h"
 #include "ops/control.h"
 
 /* What is held of one value. */
@@ -20,6 +21,7 @@ struct opf_eval {
     bool keep_all;
     opf_eval_slot *slots; /* by value id */
     int64_t *symbols;     /* by symbol index */
+    opf_heap *heap;       /* of library kernels; in the arena */
 };
 
 /* Memory of a tensor, zeroed; freed by free(). */

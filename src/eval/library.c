@@ -48,10 +48,23 @@ static opf_status result_dims(const opf_running *r, const opf_library_output *ou
     return OPF_OK;
 }
 
+/* A sequence or optional: its elements are in the heap, or where they were. */
+static opf_tensor *make_list(const opf_running *r, const opf_library_output *output) {
+    const opf_list none = {0, NULL};
+    opf_tensor *tensor = opf_tensor_of_list(r->job->arena, output->dtype, &none);
+    tensor->data = r->job->allocate(r->job->data, OPF_LIST_BYTES);
+    return tensor;
+}
+
 /* A result with the dims that hold now, and room for the largest. */
-static opf_status make_result(const opf_running *r, const opf_library_output *output, opf_tensor **out) {
+static opf_status make_result(const opf_running *r, int index, opf_tensor **out) {
+    const opf_library_output *output = &r->library->outputs[index];
     int64_t dims[OPF_MAX_RANK];
     const char *why = NULL;
+    if (output->list) {
+        *out = make_list(r, output);
+        return OPF_OK;
+    }
     opf_status status = result_dims(r, output, true, dims);
     if (status != OPF_OK) return status;
     *out = opf_tensor_new(r->job->arena, output->dtype, output->rank, dims, NULL, &why);
@@ -59,6 +72,7 @@ static opf_status make_result(const opf_running *r, const opf_library_output *ou
         opf_node_error(r->job->node, "shape", "the result is impossible: %s", why);
         return OPF_ERROR_INPUT;
     }
+    if (opf_library_sizes_output(r->module, r->library, index)) return OPF_OK;
     (*out)->data = r->job->allocate(r->job->data, (*out)->bytes + 1);
     return OPF_OK;
 }
@@ -68,8 +82,21 @@ static opf_status cut_result(const opf_running *r, const opf_library_output *out
     if (status != OPF_OK) return status;
     tensor->elements = 1;
     for (int axis = 0; axis < tensor->rank; axis++) tensor->elements *= tensor->dims[axis];
-    tensor->bytes = tensor->dtype == OPF_STRING ? (size_t)tensor->elements * sizeof(char *) : opf_dtype_bytes(tensor->dtype, (size_t)tensor->elements);
+    tensor->bytes = opf_dtype_bytes(tensor->dtype, (size_t)tensor->elements);
     return OPF_OK;
+}
+
+/* What the kernel took from the heap, or points to, as a tensor that is the evaluator's own. */
+static void take_over(const opf_running *r, const opf_lib_tensor *result, opf_tensor *tensor) {
+    void *memory = r->job->allocate(r->job->data, tensor->bytes + 1);
+    if (tensor->bytes) memcpy(memory, result->data, tensor->bytes);
+    tensor->data = memory;
+}
+
+static opf_status report_problem(const opf_running *r) {
+    opf_node_error(r->job->node, "run", "%s", r->job->heap->problem);
+    r->job->heap->problem = NULL;
+    return OPF_ERROR_INPUT;
 }
 
 static opf_status run(const opf_running *r, int64_t *symbols, opf_tensor **out) {
@@ -79,7 +106,7 @@ static opf_status run(const opf_running *r, int64_t *symbols, opf_tensor **out) 
     opf_status status = OPF_OK;
     for (int k = 0; k < library->n_outputs && status == OPF_OK; k++) {
         if (library->outputs[k].dtype == OPF_NO_DTYPE) continue;
-        status = make_result(r, &library->outputs[k], &out[k]);
+        status = make_result(r, k, &out[k]);
         if (status == OPF_OK) results[k] = describe(out[k]);
     }
     for (size_t k = 0; k < library->ints.count && status == OPF_OK; k++)
@@ -87,11 +114,15 @@ static opf_status run(const opf_running *r, int64_t *symbols, opf_tensor **out) 
     if (status == OPF_OK && !size_of(r, opf_dim_most(r->module, library->scratch_bytes), &scratch)) status = report_size(r);
     if (status != OPF_OK) return status;
     void *room = opf_arena_alloc(r->arena, (size_t)scratch + 64);
-    opf_lib_args args = {describe_inputs(r), results, ints, library->floats.data, (void *)(((uintptr_t)room + 63) / 64 * 64), counts};
+    opf_lib_args args = {describe_inputs(r), results, ints, library->floats.data, (void *)(((uintptr_t)room + 63) / 64 * 64), counts, r->job->heap};
     library->kernel->run(&args);
+    if (r->job->heap->problem) return report_problem(r);
     for (int k = 0; k < library->n_counts; k++) symbols[library->counts[k]->index] = counts[k];
     for (int k = 0; k < library->n_outputs && status == OPF_OK; k++)
-        if (results[k].dtype != OPF_NO_DTYPE) status = cut_result(r, &library->outputs[k], out[k]);
+        if (results[k].dtype != OPF_NO_DTYPE && !library->outputs[k].list) {
+            status = cut_result(r, &library->outputs[k], out[k]);
+            if (status == OPF_OK && !out[k]->data) take_over(r, &results[k], out[k]);
+        }
     return status;
 }
 

@@ -12,7 +12,7 @@
 /* Types that loads read as they are stored; others are widened first. */
 static bool loads_directly(opf_dtype dtype) {
     switch (dtype) {
-    case OPF_FLOAT32: case OPF_FLOAT64: case OPF_INT64: case OPF_UINT64: case OPF_INT32: case OPF_UINT32: case OPF_INT8: case OPF_UINT8:
+    case OPF_FLOAT32: case OPF_FLOAT64: case OPF_INT64: case OPF_UINT64: case OPF_STRING: case OPF_INT32: case OPF_UINT32: case OPF_INT8: case OPF_UINT8:
     case OPF_BOOL: return true;
     default: return false;
     }
@@ -71,7 +71,7 @@ static bool numeric(opf_dtype dtype) { return opf_dtype_is_float(dtype) || opf_d
 static opf_status run_stage(const opf_eval_stages *job, const opf_stage *stage, opf_operand *operands, int number) {
     int64_t extents[OPF_LANES_AXES], elements = 1;
     char message[160];
-    if (!numeric(stage->dtype)) return report(job, stage, "internal", "its type has no arithmetic");
+    if (!numeric(stage->dtype) && stage->dtype != OPF_STRING) return report(job, stage, "internal", "its type has no arithmetic");
     for (int i = 0; i < stage->n_axes + stage->n_reduce && i < OPF_LANES_AXES; i++) {
         if (!opf_dim_eval(stage->extents[i], job->symbols, &extents[i])) return report(job, stage, "shape", "a size overflows, divides by zero or is unknown");
         if (extents[i] < 0) {
@@ -104,7 +104,7 @@ static void store_results(opf_tensor *tensor, const opf_operand *from) {
     void *data = (void *)(uintptr_t)tensor->data;
     opf_dtype dtype = tensor->dtype;
     if (dtype == OPF_FLOAT32) for (int64_t i = 0; i < tensor->elements; i++) ((float *)data)[i] = (float)((const double *)from->data)[i];
-    else if (dtype == OPF_INT64) memcpy(data, from->data, tensor->bytes);
+    else if (dtype == OPF_INT64 || dtype == OPF_STRING) memcpy(data, from->data, tensor->bytes);
     else if (opf_dtype_is_float(dtype)) for (int64_t i = 0; i < tensor->elements; i++) opf_dtype_store(dtype, data, (size_t)i, ((const double *)from->data)[i]);
     else for (int64_t i = 0; i < tensor->elements; i++) opf_dtype_store_int(dtype, data, (size_t)i, ((const int64_t *)from->data)[i]);
 }

@@ -3,6 +3,7 @@
 #define OPF_EVAL_STAGE_H
 
 #include "eval/lanes.h"
+#include "opf_abi.h"
 
 /* The tensor as the interpreter reads it. *owned: memory to free, or NULL. */
 opf_operand opf_eval_operand(const opf_tensor *tensor, void **owned);
@@ -15,6 +16,7 @@ typedef struct opf_eval_stages {
     const opf_tensor *const *inputs;     /* by number; NULL where left out */
     const int64_t *symbols;              /* values by symbol index */
     int n_results;
+    opf_heap *heap;                      /* of library kernels */
 } opf_eval_stages;
 
 /* Runs all stages; out[k] becomes the tensor of stage results[k], rounded to its type (NULL where results[k] < 0).

@@ -97,7 +97,7 @@ static void load_lanes(opf_cell *out, const opf_operand *tensor, int64_t base, c
     switch (tensor->dtype) {
     case OPF_FLOAT32: LOAD_LOOPS(float, real, AS_IT_IS)
     case OPF_FLOAT64: LOAD_LOOPS(double, real, AS_IT_IS)
-    case OPF_INT64: case OPF_UINT64: LOAD_LOOPS(int64_t, integer, AS_IT_IS)
+    case OPF_INT64: case OPF_UINT64: case OPF_STRING: LOAD_LOOPS(int64_t, integer, AS_IT_IS)
     case OPF_INT32: LOAD_LOOPS(int32_t, integer, AS_IT_IS)
     case OPF_UINT32: LOAD_LOOPS(uint32_t, integer, AS_IT_IS)
     case OPF_INT8: LOAD_LOOPS(int8_t, integer, AS_IT_IS)

@@ -20,7 +20,7 @@ static const struct { const char *name; uint8_t bits; uint8_t class; } types[OPF
     [OPF_INT16] = {"int16", 16, CLASS_SIGNED},
     [OPF_INT32] = {"int32", 32, CLASS_SIGNED},
     [OPF_INT64] = {"int64", 64, CLASS_SIGNED},
-    [OPF_STRING] = {"string", 0, CLASS_STRING},
+    [OPF_STRING] = {"string", 64, CLASS_STRING},
     [OPF_BOOL] = {"bool", 8, CLASS_BOOL},
     [OPF_FLOAT16] = {"float16", 16, CLASS_FLOAT},
     [OPF_FLOAT64] = {"float64", 64, CLASS_FLOAT},
@@ -166,6 +166,7 @@ long long opf_dtype_load_int(opf_dtype dtype, const void *data, size_t index) {
     switch (types[dtype].class) {
     case CLASS_SIGNED:
     case CLASS_UNSIGNED:
+    case CLASS_STRING:
     case CLASS_BOOL: return opf_wrap(dtype, (int64_t)load_bits(types[dtype].bits, data, index));
     default: return truncated(opf_dtype_load(dtype, data, index));
     }

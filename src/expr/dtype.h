@@ -18,7 +18,7 @@ typedef enum opf_dtype {
 bool opf_dtype_valid(int number);
 const char *opf_dtype_name(opf_dtype dtype);        /* "float32", "int64", "bool", … */
 opf_dtype opf_dtype_parse(const char *name);        /* OPF_NO_DTYPE where unknown */
-int opf_dtype_bits(opf_dtype dtype);                /* as stored by ONNX: bool 8, int4 4; 0 for strings */
+int opf_dtype_bits(opf_dtype dtype);                /* as stored by ONNX: bool 8, int4 4; strings 64: a pointer to terminated text */
 size_t opf_dtype_bytes(opf_dtype dtype, size_t elements); /* packed, rounded up to whole bytes */
 bool opf_dtype_is_packed(opf_dtype dtype);          /* several elements share a byte: fewer than 8 bits */
 /* Type of a variable that holds a value of this type: floating types narrower than float32 are held as float32, integers

@@ -40,11 +40,12 @@ static bool is_computed(const opf_fuser *fuser, const opf_node *node)
             if (!fuser->folded[opf_node_within(value->uses.data[u].node, fuser->graph)->id])
                 return true;
     }
-    return false;
+    return opf_fusion_is_needed(fuser, node->id);
 }
 
 static void find_folded(opf_fuser *fuser)
 {
+    opf_fusion_find_needs(fuser);
     for (int i = fuser->n_nodes - 1; i >= 0; i--) {
         const opf_node *node = fuser->graph->nodes.data[i];
         fuser->folded[i] = opf_node_is_folded(node) || !is_computed(fuser, node);

@@ -15,6 +15,9 @@ typedef struct opf_outcome {
     int64_t bytes;                           /* of a row that is too long */
 } opf_outcome;
 
+/* Node `speaker`, or with -1 an output, has to do with a size that node `finder` finds. */
+typedef struct opf_need { int finder, speaker; } opf_need;
+
 typedef struct opf_fuser {
     opf_fusion *fusion;
     opf_graph *graph;
@@ -25,6 +28,7 @@ typedef struct opf_fuser {
     int n_nodes;
     opf_kind *kinds;         /* per node */
     bool *folded;            /* per node: computes nothing when the program runs (known before, or only its shape is used) */
+    OPF_VEC(opf_need) needs; /* counted.c */
     opf_call **calls;        /* per node: its stages; NULL for folded nodes */
     /* The policy's decision. */
     int *group_of;           /* per node: number below n_groups */
@@ -47,6 +51,10 @@ void opf_policy_best(opf_fuser *fuser);
 /* The groups that a file gives; problems of the file are reported. */
 opf_status opf_policy_file(opf_fuser *fuser, const char *path);
 
+
+/* Fills `needs`. Does a node that runs, or an output, speak of a size that this node finds? */
+void opf_fusion_find_needs(opf_fuser *fuser);
+bool opf_fusion_is_needed(const opf_fuser *fuser, int node);
 
 /* Orders fusion->groups so that each group comes behind those it reads from, else by last node; numbers them. A cycle is a
  * defect and reported as such. */

@@ -65,6 +65,11 @@ static void each_edge(opf_fuser *fuser, int group, void (*call)(void *data, int 
                     if (g != fuser->group_of[user->id] && opf_fuser_holds(fuser, g, user) && !opf_fuser_holds(fuser, g, node))
                         call(data, g);
             }
+        for (size_t k = 0; k < fuser->needs.count; k++) {
+            const opf_need *need = &fuser->needs.data[k];
+            if (need->finder == node->id && need->speaker >= 0 && fuser->group_of[need->speaker] != group && !fuser->folded[need->speaker])
+                call(data, fuser->group_of[need->speaker]);
+        }
     }
 }
 

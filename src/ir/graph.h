@@ -40,6 +40,16 @@ typedef struct opf_type {
     const struct opf_type *inner; /* element of a sequence or optional, value of a map; NULL for tensors */
 } opf_type;
 
+/* What is known of the elements of a sequence or an optional. Its value has one axis: the length, of an optional tensor 0 or
+ * 1. All elements have the value's dtype. */
+typedef struct opf_list_type {
+    bool optional;                /* it may be absent */
+    bool sequence;                /* it holds any number of tensors; else one */
+    int rank;                     /* of the elements, or one of the two below */
+    opf_dim dims[OPF_MAX_RANK];   /* of each element; NULL: they differ, or are not known */
+} opf_list_type;
+enum { OPF_RANK_MIXED = -1, OPF_RANK_NONE = -2 }; /* not known or not the same; there is no element */
+
 typedef struct opf_use {
     opf_node *node; /* a use from a sub-graph names the node inside the sub-graph */
     int input;      /* position in node->inputs */
@@ -53,6 +63,7 @@ struct opf_value {
     opf_dtype dtype;       /* element type; OPF_NO_DTYPE until typed */
     int rank;              /* -1 until known */
     opf_dim *dims;         /* rank entries once typed */
+    const opf_list_type *list; /* of sequences and optionals once typed; NULL for tensors */
     /* Declared type in the file: graph inputs (the truth), outputs and value_info (hints only). rank -1: none given.
      * An entry is a constant >= 0, or NULL with a name in declared_names or without one. */
     int declared_rank;
@@ -177,7 +188,7 @@ typedef struct opf_count {
     const opf_symbol *symbol;
     const opf_node *node; /* that finds it */
     int number;           /* among the node's counts */
-    opf_dim most;         /* upper bound; may depend on earlier counts */
+    opf_dim most;         /* upper bound; may depend on earlier counts; NULL: none */
 } opf_count;
 
 typedef struct opf_bound { const opf_value *input; const opf_tensor *value; } opf_bound;

@@ -38,7 +38,7 @@ opf_tensor *opf_tensor_new(opf_arena *arena, opf_dtype dtype, int rank, const in
     tensor->dims = OPF_ARRAY(arena, int64_t, rank);
     if (rank) memcpy(tensor->dims, dims, (size_t)rank * sizeof *dims);
     tensor->elements = elements;
-    tensor->bytes = dtype == OPF_STRING ? (size_t)elements * sizeof(char *) : opf_dtype_bytes(dtype, (size_t)elements);
+    tensor->bytes = opf_dtype_bytes(dtype, (size_t)elements);
     tensor->data = data;
     tensor->file = -1;
     return tensor;
@@ -53,6 +53,13 @@ opf_tensor *opf_tensor_zeros(opf_arena *arena, opf_dtype dtype, int rank, const 
     }
     uintptr_t bytes = (uintptr_t)opf_arena_alloc(arena, tensor->bytes + DATA_ALIGNMENT);
     tensor->data = (void *)((bytes + DATA_ALIGNMENT - 1) / DATA_ALIGNMENT * DATA_ALIGNMENT);
+    return tensor;
+}
+
+opf_tensor *opf_tensor_of_list(opf_arena *arena, opf_dtype dtype, const void *list) {
+    opf_tensor *tensor = OPF_NEW(arena, opf_tensor);
+    *tensor = (opf_tensor){.dtype = dtype, .elements = 1, .bytes = OPF_LIST_BYTES, .file = -1, .is_list = true};
+    tensor->data = opf_arena_copy(arena, list, OPF_LIST_BYTES);
     return tensor;
 }
 

@@ -7,7 +7,7 @@
 #include "base/diag.h"
 #include "expr/dtype.h"
 
-enum { OPF_MAX_RANK = 16 };
+enum { OPF_MAX_RANK = 16, OPF_LIST_BYTES = 16 /* of an opf_list */ };
 
 /* Factors of a tensor of floating type that are applied whenever it is read, so that weights with another operator's
  * scale folded in stay views of the file: element i is data[i] * factors[i / group * channels + i / stride % channels],
@@ -29,6 +29,7 @@ typedef struct opf_tensor {
      * aligned for the type or not: read by memcpy, opf_dtype_load or what is declared below. */
     const void *data;
     const opf_scaling *scaling; /* of `data`; NULL: the elements as they stand there */
+    bool is_list;          /* no tensor: data is one opf_list of the prelude, whose elements are of `dtype`; rank 0 */
     /* Where the bytes are, for weights that stay in the model's mapped files; file -1: other memory */
     int file;
     uint64_t offset;
@@ -40,6 +41,8 @@ opf_tensor *opf_tensor_new(opf_arena *arena, opf_dtype dtype, int rank, const in
 opf_tensor *opf_tensor_zeros(opf_arena *arena, opf_dtype dtype, int rank, const int64_t *dims, const char **why);
 /* Are the elements those at `data`, aligned for loads of their type? */
 bool opf_tensor_is_plain(const opf_tensor *tensor);
+/* A sequence or optional as a value: a copy of the opf_list at `list`, its elements where they are. */
+opf_tensor *opf_tensor_of_list(opf_arena *arena, opf_dtype dtype, const void *list);
 /* Writes all elements, tensor->bytes in all, scaled where they are to be. */
 void opf_tensor_copy(const opf_tensor *tensor, void *out);
 /* Lets the system take the pages of a mapped file that hold nothing but these bytes; reading brings them back. */

@@ -94,7 +94,7 @@ opf_dim opf_value_elements(const opf_value *value) {
 }
 
 int64_t opf_value_nominal_bytes(const opf_value *value) {
-    double bits = value->dtype == OPF_STRING ? 8.0 * sizeof(char *) : opf_dtype_bits(value->dtype);
+    double bits = opf_dtype_bits(value->dtype);
     for (int i = 0; i < value->rank; i++) bits *= (double)opf_dim_nominal(value->dims[i]);
     double bytes = (bits + 7) / 8;
     return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;

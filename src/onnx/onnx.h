@@ -14,6 +14,10 @@ opf_status opf_onnx_read_memory(opf_module **out, const void *data, size_t size,
 /* One TensorProto file (test data: input_0.pb). Bytes are copied into the arena. Sequences and optionals are refused
  * with OPF_ERROR_UNSUPPORTED. */
 opf_status opf_onnx_read_tensor(opf_tensor **out, const char **name, const char *path, opf_arena *arena, opf_diags *diags);
+/* One file of a SequenceProto (`sequence`), an OptionalProto of a tensor (`optional`) or of a sequence (both): opf_tensor.is_list.
+ * Sequences of anything but tensors are refused. A file whose first field is an OptionalProto's tensor may also be that tensor. */
+opf_status opf_onnx_read_list(opf_tensor **out, const char **name, bool sequence, bool optional, const char *path, opf_arena *arena, opf_diags *diags);
+void opf_onnx_write_list(const opf_tensor *list, bool sequence, bool optional, const char *name, opf_text *out);
 /* TensorProto bytes of a tensor, raw_data form. */
 void opf_onnx_write_tensor(const opf_tensor *tensor, const char *name, opf_text *out);
 

@@ -14,7 +14,7 @@ typedef struct search {
 /* Small enough to be known element by element. An axis of unknown size becomes known with the value. */
 static bool is_small(const opf_value *value) {
     int64_t elements = 1;
-    if (value->kind != OPF_VALUE_TENSOR || !opf_value_is_typed(value) || !opf_dtype_bits(value->dtype)) return false;
+    if (value->kind != OPF_VALUE_TENSOR || !opf_value_is_typed(value) || value->dtype == OPF_STRING) return false;
     if (value->rank == 1 && !opf_is_int(value->dims[0], NULL)) return true;
     return opf_is_int(opf_value_elements(value), &elements) && elements <= OPF_CONTENT_ELEMENTS;
 }

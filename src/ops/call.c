@@ -60,25 +60,51 @@ static opf_status check_arity(opf_call *call) {
     return OPF_OK;
 }
 
-/* Stages hold numbers. */
-static bool is_numeric(opf_dtype dtype) {
-    return dtype != OPF_STRING && dtype != OPF_COMPLEX64 && dtype != OPF_COMPLEX128;
-}
+static bool is_complex(opf_dtype dtype) { return dtype == OPF_COMPLEX64 || dtype == OPF_COMPLEX128; }
+
+static bool takes_lists(const opf_op *op) { return op->flags & (OPF_OP_LISTS | OPF_OP_CONTROL); }
 
 static opf_status check_inputs(opf_call *call) {
     for (int k = 0; k < call->node->n_inputs; k++) {
         const opf_value *value = call->node->inputs[k];
         if (!value) continue;
-        if (value->kind != OPF_VALUE_TENSOR) return opf_call_error(call, "unsupported", "input %d '%s' is no tensor", k, value->name);
+        if (value->kind == OPF_VALUE_MAP || (value->list && !takes_lists(call->op)))
+            return opf_call_error(call, "unsupported", "%s of a %s is not supported; input %d '%s' must be a tensor", call->op->name, value->kind == OPF_VALUE_MAP ? "map" : value->list->optional ? "optional" : "sequence", k, value->name);
         if (!opf_value_is_typed(value)) return opf_call_error(call, "type", "the type of input %d '%s' is unknown", k, value->name);
-        if (!is_numeric(value->dtype)) return opf_call_error(call, "unsupported", "%s of %s is not supported", call->op->name, opf_dtype_name(value->dtype));
+        if (is_complex(value->dtype)) return opf_call_error(call, "unsupported", "%s of %s is not supported", call->op->name, opf_dtype_name(value->dtype));
     }
     return OPF_OK;
+}
+
+/* Stages only move strings: load them, choose among them. */
+static bool meet_string(const opf_expr *e, void *data) {
+    bool moves = e->dtype != OPF_STRING || e->kind == OPF_EXPR_LOAD || e->kind == OPF_EXPR_SELECT;
+    for (int k = 0; moves && k < e->n_args; k++) moves = e->args[k]->dtype != OPF_STRING || e->kind == OPF_EXPR_SELECT;
+    if (!moves) *(bool *)data = false;
+    return moves;
+}
+
+static bool moves_strings(const opf_call *call) {
+    bool moves = true;
+    for (size_t k = 0; moves && k < call->stages.list.count; k++) {
+        const opf_stage *stage = call->stages.list.data[k];
+        if (stage->combiner != OPF_COMBINE_NONE && (stage->body->dtype == OPF_STRING || (stage->second && stage->second->dtype == OPF_STRING))) moves = false;
+        opf_expr_visit(call->pool, stage->body, meet_string, &moves);
+        if (stage->second) opf_expr_visit(call->pool, stage->second, meet_string, &moves);
+    }
+    return moves;
+}
+
+static bool has_strings(const opf_call *call) {
+    for (int k = 0; k < call->node->n_inputs; k++)
+        if (call->node->inputs[k] && call->node->inputs[k]->dtype == OPF_STRING) return true;
+    return false;
 }
 
 static opf_status check_library(opf_call *call) {
     const opf_library_call *library = call->library;
     const opf_node *node = call->node;
+    if (has_strings(call) && !library->reads_strings) return opf_call_error(call, "unsupported", "%s of strings is not supported", call->op->name);
     for (int k = 0; k < node->n_outputs; k++) {
         if (!opf_call_wants(call, k)) continue;
         if (k >= library->n_outputs || library->outputs[k].dtype == OPF_NO_DTYPE)
@@ -91,6 +117,7 @@ static opf_status check_results(opf_call *call) {
     const opf_node *node = call->node;
     if (call->library) return check_library(call);
     if (call->control) return OPF_OK; /* build_if and its kin have checked */
+    if (has_strings(call) && !moves_strings(call)) return opf_call_error(call, "unsupported", "%s of strings is not supported", call->op->name);
     for (int k = 0; k < node->n_outputs; k++) {
         if (opf_call_wants(call, k) && call->results[k] < 0)
             return opf_call_error(call, "unsupported", "output %d '%s' of %s is not supported", k, node->outputs[k]->name, node->op);

@@ -6,6 +6,7 @@
 #include "ops/facts.h"
 #include "ops/families.h"
 #include "ops/index.h"
+#include "ops/lists.h"
 
 enum { ITERATION, TRIPS, FIRST_SIZE, MOST_ATTEMPTS = 8 }; /* numbers of the node's counts */
 
@@ -38,16 +39,18 @@ static opf_status done(opf_call *call, opf_control *control) {
 }
 
 static bool type_known(opf_call *call, const opf_value *value, const char *what) {
-    if (value->kind == OPF_VALUE_TENSOR && opf_value_is_typed(value)) return true;
+    if (opf_value_is_typed(value)) return true;
     if (call->module->by_value.count) { /* typed once these inputs are given by value */
         call->deferred = call->failed = true;
         return false;
     }
-    opf_call_error(call, "unsupported", "%s '%s' is no tensor of a known type", what, value->name);
+    opf_call_error(call, "unsupported", "%s '%s' is of no known type", what, value->name);
     return false;
 }
 
-static void set_type(opf_value *value, opf_dtype dtype, int rank, const opf_dim *dims) {
+static void set_type(opf_value *value, opf_dtype dtype, int rank, const opf_dim *dims, const opf_list_type *list) {
+    value->list = list;
+    value->kind = !list ? OPF_VALUE_TENSOR : list->optional ? OPF_VALUE_OPTIONAL : OPF_VALUE_SEQUENCE;
     value->dtype = dtype;
     value->rank = rank;
     value->dims = OPF_ARRAY(value->graph->module->arena, opf_dim, rank + 1);
@@ -138,7 +141,8 @@ static opf_dim joined_dim(opf_call *call, opf_control *control, opf_dim a, opf_d
     a = opf_dim_canonical(module, a);
     b = opf_dim_canonical(module, b);
     if (a == b && !opf_dim_is_counted(module, a)) return a;
-    opf_dim most = opf_max(call->pool, opf_dim_most(module, a), opf_dim_most(module, b));
+    bool unbounded = opf_dim_is_unbounded(module, a) || opf_dim_is_unbounded(module, b);
+    opf_dim most = unbounded ? NULL : opf_max(call->pool, opf_dim_most(module, a), opf_dim_most(module, b));
     const opf_symbol *symbol = opf_count_symbol(call->node, FIRST_SIZE + (int)control->sizes.count, opf_arena_printf(call->arena, "%s_%d", call->node->name, axis), false, most);
     OPF_PUSH(call->arena, &control->sizes, (opf_control_size){symbol, {a, b}});
     return opf_sym(call->pool, symbol);
@@ -148,6 +152,10 @@ static void join_output(opf_call *call, opf_control *control, int k) {
     const opf_value *a = control->graphs[0]->outputs.data[k], *b = control->graphs[1]->outputs.data[k];
     opf_library_output *out = &control->outputs[k];
     if (!type_known(call, a, "result of the then-branch") || !type_known(call, b, "result of the else-branch")) return;
+    if (!a->list != !b->list) {
+        opf_call_error(call, "type", "output %d is a tensor in one branch and a sequence or optional in the other", k);
+        return;
+    }
     if (a->dtype != b->dtype || a->rank != b->rank) {
         if (a->dtype == b->dtype) opf_call_unknown(call, 0); /* of different ranks: there is no program for both */
         else opf_call_error(call, "type", "output %d is %s in one branch and %s in the other", k, opf_dtype_name(a->dtype), opf_dtype_name(b->dtype));
@@ -155,6 +163,7 @@ static void join_output(opf_call *call, opf_control *control, int k) {
     }
     out->dtype = a->dtype;
     out->rank = a->rank;
+    if (a->list) out->list = opf_list_join(call->module, a->list, b->list);
     for (int axis = 0; axis < a->rank; axis++) out->dims[axis] = joined_dim(call, control, a->dims[axis], b->dims[axis], axis);
 }
 
@@ -163,6 +172,7 @@ static void take_output(opf_call *call, opf_control *control, int k) {
     if (!type_known(call, from, "the branch's result")) return;
     control->outputs[k].dtype = from->dtype;
     control->outputs[k].rank = from->rank;
+    control->outputs[k].list = from->list;
     for (int axis = 0; axis < from->rank; axis++) control->outputs[k].dims[axis] = from->dims[axis];
 }
 
@@ -201,8 +211,8 @@ static opf_status build_if(opf_call *call) {
 
 /* ---- loops ---- */
 
-/* A carried value's axes whose sizes change. */
-typedef struct carried { bool varies[OPF_MAX_RANK]; opf_dim size[OPF_MAX_RANK]; } carried;
+/* A carried value's axes whose sizes change; of a sequence or optional, what holds before any iteration. */
+typedef struct carried { bool varies[OPF_MAX_RANK]; opf_dim size[OPF_MAX_RANK]; const opf_list_type *list; } carried;
 
 typedef struct looping {
     opf_call *call;
@@ -224,7 +234,7 @@ static opf_dim size_inside(const looping *l, int k, int axis) {
 }
 
 static void set_scalar(opf_call *call, opf_value *value, opf_dtype dtype, const opf_expr *content) {
-    set_type(value, dtype, 0, NULL);
+    set_type(value, dtype, 0, NULL, NULL);
     if (!content) return;
     value->content = OPF_ARRAY(call->arena, const opf_expr *, 1);
     value->content[0] = content;
@@ -242,14 +252,14 @@ static void set_inputs(const looping *l) {
     for (int k = 0; k < control->n_carried; k++) {
         opf_dim dims[OPF_MAX_RANK];
         for (int axis = 0; axis < initial(l, k)->rank; axis++) dims[axis] = size_inside(l, k, axis);
-        set_type(inside(l, k), initial(l, k)->dtype, initial(l, k)->rank, dims);
+        set_type(inside(l, k), initial(l, k)->dtype, initial(l, k)->rank, dims, l->carried[k].list ? l->carried[k].list : initial(l, k)->list);
     }
     for (int k = 0; k < control->n_in; k++) {
         const opf_value *whole = initial(l, control->n_carried + k);
         opf_dim dims[OPF_MAX_RANK];
         for (int axis = 0, at = 0; axis < whole->rank; axis++)
             if (axis != control->in[k].axis) dims[at++] = whole->dims[axis];
-        set_type(inside(l, control->n_carried + k), whole->dtype, whole->rank - 1, dims);
+        set_type(inside(l, control->n_carried + k), whole->dtype, whole->rank - 1, dims, NULL);
     }
 }
 
@@ -259,6 +269,11 @@ static bool find_varying(looping *l) {
     for (int k = 0; k < l->control->n_carried; k++) {
         const opf_value *out = next(l, k), *in = inside(l, k);
         if (!opf_value_is_typed(out) || out->rank != in->rank) continue;
+        if (in->list && out->list) {
+            const opf_list_type *joined = opf_list_join(l->call->module, in->list, out->list);
+            found = found || !opf_list_same(l->call->module, joined, in->list);
+            l->carried[k].list = joined;
+        }
         for (int axis = 0; axis < in->rank; axis++) {
             bool same = opf_dim_canonical(l->call->module, out->dims[axis]) == opf_dim_canonical(l->call->module, in->dims[axis]);
             if (same || l->carried[k].varies[axis]) continue;
@@ -327,15 +342,8 @@ static void bound_sizes(looping *l) {
             opf_count_bound(l->call->module, control->sizes.data[i].symbol, most);
             bounded[i] = true;
         }
-    for (size_t i = 0; i < control->sizes.count && !l->call->failed; i++) {
-        if (bounded[i]) continue;
-        if (!l->control->trip && l->control->kind == OPF_CONTROL_LOOP && opf_call_input(l->call, 0)) {
-            opf_call_unknown(l->call, 0);
-            return;
-        }
-        opf_call_error(l->call, "unsupported", "a carried value grows without a bound that is known before the model runs (size %s)", control->sizes.data[i].symbol->name);
-        opf_call_hint(l->call, "make the trip count a constant, or compute it from shapes");
-    }
+    for (size_t i = 0; i < control->sizes.count; i++)
+        if (!bounded[i]) opf_count_bound(l->call->module, control->sizes.data[i].symbol, NULL);
 }
 
 static void collect_sizes(looping *l) {
@@ -353,6 +361,10 @@ static void carried_results(looping *l) {
     for (int k = 0; k < l->control->n_carried && !l->call->failed; k++) {
         const opf_value *in = inside(l, k), *out = next(l, k);
         if (!type_known(l->call, out, "the body's result")) return;
+        if (!out->list != !in->list) {
+            opf_call_error(l->call, "type", "carried value %d begins as %s and becomes %s", k, in->list ? "a sequence or optional" : "a tensor", out->list ? "one" : "a tensor");
+            return;
+        }
         if (out->dtype != in->dtype || out->rank != in->rank) {
             opf_call_error(l->call, "type", "carried value %d begins as %s of rank %d and becomes %s of rank %d", k, opf_dtype_name(in->dtype), in->rank,
                            opf_dtype_name(out->dtype), out->rank);
@@ -362,6 +374,7 @@ static void carried_results(looping *l) {
         opf_library_output *result = &l->control->outputs[k];
         result->dtype = in->dtype;
         result->rank = in->rank;
+        result->list = in->list;
         for (int axis = 0; axis < in->rank; axis++) result->dims[axis] = in->dims[axis];
     }
 }
@@ -388,7 +401,12 @@ static void stacked_results(looping *l, opf_dim trips) {
     for (int k = 0; k < control->n_out && !l->call->failed; k++) {
         const opf_value *out = next(l, control->n_carried + k);
         int position = control->n_carried + k, axis = control->out[k].axis;
-        if (!type_known(l->call, out, "the body's result") || !can_be_cut(l->call, out->dtype)) return;
+        if (!type_known(l->call, out, "the body's result")) return;
+        if (out->list) {
+            opf_call_error(l->call, "type", "output %d would stack up sequences or optionals", position);
+            return;
+        }
+        if (!can_be_cut(l->call, out->dtype)) return;
         if (position >= control->n_outputs || !l->call->node->outputs[position]) continue;
         if (out->rank + 1 > OPF_MAX_RANK) {
             opf_call_error(l->call, "shape", "output %d has more than %d axes", position, OPF_MAX_RANK);

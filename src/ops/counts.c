@@ -1,6 +1,8 @@
 /* Counts and bounds of sizes that depend on them. */
 #include "ops/counts.h"
 
+enum { NOMINAL_UNBOUNDED = 64 };
+
 const opf_count *opf_count_of(const opf_module *module, const opf_symbol *symbol) {
     for (size_t k = 0; k < module->counts.count; k++)
         if (module->counts.data[k].symbol == symbol) return &module->counts.data[k];
@@ -21,8 +23,8 @@ const opf_symbol *opf_count_symbol(opf_node *node, int number, const char *name,
         return count->symbol;
     }
     int64_t high = INT64_MAX;
-    if (!plain || !opf_is_int(most, &high) || high < 0) high = INT64_MAX;
-    const opf_symbol *symbol = (plain ? opf_symbol_number : opf_symbol_new)(module->pool, name, 0, high, opf_dim_nominal(most));
+    if (!plain || !most || !opf_is_int(most, &high) || high < 0) high = INT64_MAX;
+    const opf_symbol *symbol = (plain ? opf_symbol_number : opf_symbol_new)(module->pool, name, 0, high, most ? opf_dim_nominal(most) : NOMINAL_UNBOUNDED);
     OPF_PUSH(module->arena, &module->counts, (opf_count){symbol, node, number, most});
     return symbol;
 }
@@ -40,6 +42,19 @@ static bool meet(const opf_expr *e, void *data) {
 bool opf_dim_is_counted(const opf_module *module, opf_dim dim) {
     search search = {module, false};
     if (module->counts.count) opf_expr_visit(module->pool, dim, meet, &search);
+    return search.found;
+}
+
+static bool meet_unbounded(const opf_expr *e, void *data) {
+    search *search = data;
+    const opf_count *count = e->kind == OPF_EXPR_SYMBOL ? opf_count_of(search->module, e->symbol) : NULL;
+    if (count && (!count->most || opf_dim_is_unbounded(search->module, count->most))) search->found = true;
+    return !search->found;
+}
+
+bool opf_dim_is_unbounded(const opf_module *module, opf_dim dim) {
+    search search = {module, false};
+    if (module->counts.count) opf_expr_visit(module->pool, dim, meet_unbounded, &search);
     return search.found;
 }
 
@@ -68,7 +83,10 @@ static opf_dim bound(const opf_module *module, opf_dim e, bool up) {
     opf_pool *pool = module->pool;
     if (!opf_dim_is_counted(module, e)) return e;
     switch (e->kind) {
-    case OPF_EXPR_SYMBOL: return up ? bound(module, opf_count_of(module, e->symbol)->most, true) : opf_int(pool, 0);
+    case OPF_EXPR_SYMBOL: {
+        opf_dim most = opf_count_of(module, e->symbol)->most;
+        return !up ? opf_int(pool, 0) : most ? bound(module, most, true) : e;
+    }
     case OPF_EXPR_BINARY: return bound_binary(module, e, up);
     case OPF_EXPR_SELECT: {
         opf_dim a = bound(module, e->args[1], up), b = bound(module, e->args[2], up);

@@ -44,6 +44,8 @@
     X(control)                                                                                                         \
     X(scan)                                                                                                            \
     X(qlinear)                                                                                                         \
+    X(text)                                                                                                            \
+    X(sequence)                                                                                                        \
     X(loss)
 
 #define OPF_DECLARE_FAMILY(name)                                                                                       \

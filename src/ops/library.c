@@ -7,10 +7,13 @@
 
 #include "opf_lib_bits.h"
 #include "opf_lib_det.h"
+#include "opf_lib_list.h"
+#include "opf_lib_match.h"
 #include "opf_lib_nms.h"
 #include "opf_lib_recurrent.h"
 #include "opf_lib_scatter.h"
 #include "opf_lib_select.h"
+#include "opf_lib_text.h"
 #include "opf_lib_topk.h"
 #include "opf_lib_trees.h"
 #include "opf_lib_unique.h"
@@ -62,9 +65,30 @@ void opf_library_result(opf_call *call, int output, opf_dtype dtype, int rank, c
     for (int k = 0; k < rank; k++) result->dims[k] = opf_dim_canonical(call->module, dims[k]);
 }
 
+void opf_library_list(opf_call *call, int output, opf_dtype dtype, const opf_list_type *type, opf_dim length) {
+    opf_library_result(call, output, dtype, 1, &length);
+    call->library->outputs[output].list = type;
+}
+
+typedef struct search { const opf_module *module; const opf_library_call *library; bool found; } search;
+
+static bool meet_own(const opf_expr *e, void *data) {
+    search *search = data;
+    for (int k = 0; e->kind == OPF_EXPR_SYMBOL && k < search->library->n_counts; k++)
+        if (e->symbol == search->library->counts[k] && !opf_count_of(search->module, e->symbol)->most) search->found = true;
+    return !search->found;
+}
+
+bool opf_library_sizes_output(const opf_module *module, const opf_library_call *library, int output) {
+    search search = {module, library, false};
+    const opf_library_output *out = &library->outputs[output];
+    for (int axis = 0; !out->list && axis < out->rank; axis++) opf_expr_visit(module->pool, out->dims[axis], meet_own, &search);
+    return search.found;
+}
+
 opf_dim opf_library_count_symbol(opf_call *call, const char *name, opf_dim most) {
     opf_library_call *library = call->library;
-    const opf_symbol *symbol = opf_count_symbol(call->node, library->n_counts, name, false, opf_dim_canonical(call->module, most));
+    const opf_symbol *symbol = opf_count_symbol(call->node, library->n_counts, name, false, most ? opf_dim_canonical(call->module, most) : NULL);
     library->counts[library->n_counts++] = symbol;
     return opf_sym(call->pool, symbol);
 }

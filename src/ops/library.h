@@ -26,7 +26,26 @@ struct opf_lib_args;
     X(gru, recurrent, "each step needs the state of the one before")                                                   \
     X(lstm, recurrent, "each step needs the state of the one before")                                                  \
     X(lstm_quantized, recurrent, "each step needs the state of the one before")                                        \
-    X(trees, trees, "where a row goes next is data")
+    X(trees, trees, "where a row goes next is data")                                                                   \
+    X(text_equal, text, "expressions compute with numbers, not with text")                                             \
+    X(text_concat, text, "expressions compute with numbers, not with text")                                            \
+    X(text_split, text, "expressions compute with numbers, not with text")                                             \
+    X(text_normalize, text, "expressions compute with numbers, not with text")                                         \
+    X(text_table, text, "expressions compute with numbers, not with text")                                             \
+    X(text_one_hot, text, "expressions compute with numbers, not with text")                                           \
+    X(text_from, text, "expressions compute with numbers, not with text")                                              \
+    X(text_to, text, "expressions compute with numbers, not with text")                                                \
+    X(text_match, match, "expressions compute with numbers, not with text")                                            \
+    X(list_construct, list, "a sequence is no tensor")                                                                 \
+    X(list_empty, list, "a sequence is no tensor")                                                                     \
+    X(list_copy, list, "a sequence is no tensor")                                                                      \
+    X(list_has, list, "an optional is no tensor")                                                                      \
+    X(list_get, list, "an optional is no tensor")                                                                      \
+    X(list_insert, list, "a sequence is no tensor")                                                                    \
+    X(list_erase, list, "a sequence is no tensor")                                                                     \
+    X(list_at, list, "a sequence is no tensor")                                                                        \
+    X(list_concat, list, "a sequence is no tensor")                                                                    \
+    X(list_split, list, "a sequence is no tensor")
 
 /* The prelude's headers in the order in which they are pasted, each with the one that it needs. */
 #define OPF_LIBRARY_FILES(X)                                                                                           \
@@ -38,7 +57,10 @@ struct opf_lib_args;
     X(det, "")                                                                                                         \
     X(bits, "")                                                                                                        \
     X(recurrent, "")                                                                                                   \
-    X(trees, "")
+    X(trees, "")                                                                                                       \
+    X(text, "")                                                                                                        \
+    X(match, "text")                                                                                                   \
+    X(list, "")
 
 typedef struct opf_library_kernel {
     const char *name;                       /* "topk" */
@@ -54,9 +76,10 @@ typedef struct opf_library_output {
     opf_dtype dtype;                        /* OPF_NO_DTYPE: the kernel does not fill it */
     int rank;
     opf_dim dims[OPF_MAX_RANK];
+    const opf_list_type *list;              /* a sequence or optional, dims: its length; NULL: a tensor */
 } opf_library_output;
 
-enum { OPF_LIBRARY_OUTPUTS = 8, OPF_LIBRARY_COUNTS = 4 };
+enum { OPF_LIBRARY_OUTPUTS = 8, OPF_LIBRARY_COUNTS = OPF_MAX_RANK };
 
 typedef struct opf_library_call {
     const opf_library_kernel *kernel;
@@ -67,6 +90,8 @@ typedef struct opf_library_call {
     OPF_VEC(opf_dim) ints;
     OPF_VEC(double) floats;
     opf_dim scratch_bytes;                  /* 0: none */
+    bool reads_strings;                     /* it is made for operands that are strings; others move numbers */
+    bool takes_memory;                      /* from the run's heap; it may fail */
     int n_counts;
     const opf_symbol *counts[OPF_LIBRARY_COUNTS];
 } opf_library_call;
@@ -81,7 +106,11 @@ void opf_library_constant(opf_call *call, const opf_tensor *tensor);
 void opf_library_scratch(opf_call *call, opf_dim bytes);
 /* The type of output `output`; ignored where the node leaves it out. */
 void opf_library_result(opf_call *call, int output, opf_dtype dtype, int rank, const opf_dim *dims);
-/* The next size that the kernel finds, at most `most`; `name` is wished for. The same symbol each time the node is built. */
+/* The same for a sequence or optional. */
+void opf_library_list(opf_call *call, int output, opf_dtype dtype, const opf_list_type *type, opf_dim length);
+/* Does the kernel take the memory of this output itself? It finds its size, and there is no bound. */
+bool opf_library_sizes_output(const opf_module *module, const opf_library_call *library, int output);
+/* The next size that the kernel finds, at most `most` (NULL: there is no bound); `name` is wished for. The same symbol each time the node is built. */
 opf_dim opf_library_count_symbol(opf_call *call, const char *name, opf_dim most);
 
 #endif

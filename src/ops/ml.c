@@ -8,6 +8,7 @@
 #include "ops/index.h"
 #include "ops/reduction.h"
 #include "ops/tables.h"
+#include "ops/text.h"
 
 static bool check_number(opf_call *call, int input) {
     opf_dtype dtype = opf_call_dtype(call, input);
@@ -76,6 +77,13 @@ static opf_status build_normalizer(opf_call *call) {
     const opf_expr *divisor = opf_reduction_spread(call, &rows, reduced), *empty = opf_binary(pool, OPF_OP_EQ, divisor, opf_real(pool, OPF_FLOAT32, 0));
     if (squares) divisor = opf_unary(pool, OPF_OP_SQRT, divisor);
     return mapped(call, opf_select(pool, empty, x, opf_binary(pool, OPF_OP_DIV, x, divisor)));
+}
+
+/* The first of several tables that the node has. */
+static int first_table(const opf_node *node, const char *const *names) {
+    for (int k = 0; names[k]; k++)
+        if (opf_table_input(node, names[k]) >= 0) return opf_table_input(node, names[k]);
+    return -1;
 }
 
 /* ---- linear models ---- */
@@ -160,9 +168,10 @@ static int both_classes(opf_call *call, int scores, bool complement) {
 static opf_status build_linear_classifier(opf_call *call) {
     opf_pool *pool = call->pool;
     post_transform post;
-    int labels = opf_table_input(call->node, "classlabels_ints"), intercepts = opf_table_input(call->node, "intercepts"), last = 1;
+    static const char *const label_lists[] = {"classlabels_strings", "classlabels_ints", NULL};
+    int labels = first_table(call->node, label_lists), intercepts = opf_table_input(call->node, "intercepts"), last = 1;
     if (!check_rows(call) || !read_post(call, &post)) return OPF_ERROR_INPUT;
-    if (labels < 0) return opf_call_error(call, "unsupported", "labels that are strings are not supported; classlabels_ints are");
+    if (labels < 0) return opf_call_error(call, "attribute", "there are no labels of the classes");
     opf_dim classes = opf_call_dim(call, labels, 0), features = opf_call_dim(call, 0, opf_call_rank(call, 0) - 1), targets = classes;
     if (intercepts >= 0) targets = opf_call_dim(call, intercepts, 0);
     else if (opf_is_value(classes, 2) && opf_call_dim(call, opf_table_input(call->node, "coefficients"), 0) == features) targets = opf_int(pool, 1);
@@ -239,13 +248,6 @@ static opf_status build_svm_regressor(opf_call *call) {
 
 /* ---- encoders ---- */
 
-/* The first of several tables that the node has. */
-static int first_table(const opf_node *node, const char *const *names) {
-    for (int k = 0; names[k]; k++)
-        if (opf_table_input(node, names[k]) >= 0) return opf_table_input(node, names[k]);
-    return -1;
-}
-
 static const opf_expr *default_value(opf_call *call, opf_dtype dtype) {
     const opf_attr *tensor = opf_node_attr(call->node, "default_tensor");
     if (tensor && tensor->kind == OPF_ATTR_TENSOR && tensor->tensors[0]->elements == 1 && tensor->tensors[0]->dtype == dtype)
@@ -254,12 +256,70 @@ static const opf_expr *default_value(opf_call *call, opf_dtype dtype) {
     return opf_int_of(call->pool, dtype, opf_node_int(call->node, "default_int64", -1));
 }
 
+/* A list of an attribute as a tensor of one axis; NULL where there is none. */
+static const opf_tensor *list_of(opf_call *call, const char *name) {
+    const opf_attr *attr = opf_node_attr(call->node, name);
+    const char *why;
+    if (!attr) return NULL;
+    int64_t count = (int64_t)attr->count;
+    switch (attr->kind) {
+    case OPF_ATTR_TENSOR: return attr->tensors[0];
+    case OPF_ATTR_STRINGS: return opf_text_table(call, attr->count, attr->strings);
+    case OPF_ATTR_INTS: return opf_tensor_new(call->arena, OPF_INT64, 1, &count, attr->ints, &why);
+    case OPF_ATTR_FLOATS: return opf_tensor_new(call->arena, OPF_FLOAT32, 1, &count, attr->floats, &why);
+    default: return NULL;
+    }
+}
+
+static const opf_tensor *first_list(opf_call *call, const char *const *names) {
+    for (int k = 0; names[k]; k++)
+        if (list_of(call, names[k])) return list_of(call, names[k]);
+    return NULL;
+}
+
+/* One element: what stands for a key that is not there. */
+static const opf_tensor *default_element(opf_call *call, opf_dtype dtype) {
+    const opf_attr *given = opf_node_attr(call->node, "default_tensor");
+    const char *text = opf_node_string(call->node, "default_string", "_Unused"), *why;
+    int64_t one = 1;
+    if (given && given->kind == OPF_ATTR_TENSOR && given->tensors[0]->elements == 1 && given->tensors[0]->dtype == dtype) return given->tensors[0];
+    if (dtype == OPF_STRING) return opf_text_table(call, 1, opf_arena_copy(call->arena, &text, sizeof text));
+    opf_tensor *made = opf_tensor_zeros(call->arena, dtype, 1, &one, &why);
+    if (opf_dtype_is_float(dtype)) opf_dtype_store(dtype, (void *)(uintptr_t)made->data, 0, opf_node_float(call->node, "default_float", -0.0));
+    else opf_dtype_store_int(dtype, (void *)(uintptr_t)made->data, 0, opf_node_int(call->node, "default_int64", -1));
+    return made;
+}
+
+/* Strings on either side: by a kernel that knows text. */
+static opf_status encode_text(opf_call *call, const opf_tensor *keys, const opf_tensor *values) { return opf_text_lookup(call, keys, values, default_element(call, values->dtype)); }
+
+/* Version 1, and CategoryMapper: names for the numbers 0, 1, … or those given. */
+static opf_status build_named(opf_call *call, const char *names, const char *numbers) {
+    const opf_tensor *texts = list_of(call, names), *given = numbers ? list_of(call, numbers) : NULL;
+    const char *why;
+    if (!texts || (numbers && !given)) return opf_call_error(call, "attribute", "%s is missing", !texts ? names : numbers);
+    if (!given) {
+        opf_tensor *counted = opf_tensor_zeros(call->arena, OPF_INT64, 1, &texts->elements, &why);
+        for (int64_t k = 0; k < texts->elements; k++) ((int64_t *)(uintptr_t)counted->data)[k] = k;
+        given = counted;
+    }
+    bool text = opf_call_dtype(call, 0) == OPF_STRING;
+    return encode_text(call, text ? texts : given, text ? given : texts);
+}
+
+static opf_status build_label_encoder_1(opf_call *call) { return build_named(call, "classes_strings", NULL); }
+static opf_status build_category_mapper(opf_call *call) { return build_named(call, "cats_strings", "cats_int64s"); }
+
 /* Each element is looked up among the keys: the first equal one's value, or the default. A NaN equals a NaN. */
 static opf_status build_label_encoder(opf_call *call) {
     opf_pool *pool = call->pool;
+    static const char *const key_lists[] = {"keys_strings", "keys_int64s", "keys_floats", "keys_tensor", NULL}, *const value_lists[] = {"values_strings", "values_int64s", "values_floats", "values_tensor", NULL};
+    const opf_tensor *key_list = first_list(call, key_lists), *value_list = first_list(call, value_lists);
+    if (!key_list || !value_list) return opf_call_error(call, "attribute", "the %s are missing", key_list ? "values" : "keys");
+    if (key_list->dtype == OPF_STRING || value_list->dtype == OPF_STRING) return encode_text(call, key_list, value_list);
     static const char *const key_names[] = {"keys_int64s", "keys_floats", "keys_tensor", NULL}, *const value_names[] = {"values_int64s", "values_floats", "values_tensor", NULL};
     int keys = first_table(call->node, key_names), values = first_table(call->node, value_names), rank = opf_call_rank(call, 0);
-    if (keys < 0 || values < 0) return opf_call_error(call, "unsupported", "keys and values that are strings are not supported");
+    if (keys < 0 || values < 0) return opf_call_error(call, "attribute", "keys and values must be lists of numbers or strings");
     if (!check_number(call, 0) || !opf_call_check_rank(call, keys, 1, 1, "the keys") || !opf_call_check_rank(call, values, 1, 1, "the values")) return OPF_ERROR_INPUT;
     if (opf_call_dtype(call, keys) != opf_call_dtype(call, 0)) return opf_call_error(call, "type", "keys and input must have the same type");
     opf_call_same(call, opf_call_dim(call, keys, 0), opf_call_dim(call, values, 0), "one value a key");
@@ -281,7 +341,9 @@ static opf_status build_label_encoder(opf_call *call) {
 static opf_status build_one_hot(opf_call *call) {
     opf_pool *pool = call->pool;
     int categories = opf_table_input(call->node, "cats_int64s"), rank = opf_call_rank(call, 0);
-    if (categories < 0) return opf_call_error(call, "unsupported", "categories that are strings are not supported; cats_int64s are");
+    const opf_attr *texts = opf_node_attr(call->node, "cats_strings");
+    if (opf_call_dtype(call, 0) == OPF_STRING && texts && texts->kind == OPF_ATTR_STRINGS) return opf_text_one_hot(call, texts->count, texts->strings);
+    if (categories < 0) return opf_call_error(call, "attribute", "there are no categories for an input of %s", opf_dtype_name(opf_call_dtype(call, 0)));
     if (!check_number(call, 0) || rank >= OPF_MAX_RANK) return call->failed ? OPF_ERROR_INPUT : opf_call_error(call, "shape", "an input of rank %d is not supported", rank);
     opf_dim extents[OPF_MAX_RANK];
     opf_call_dims(call, 0, extents);
@@ -324,6 +386,8 @@ const opf_op opf_ops_ml[] = {
     {ML, "LinearRegressor", 1, 1, 1, 1, OPF_KIND_OUT_ELEMWISE_FUSABLE, 0, build_linear_regressor, NULL},
     {ML, "LinearClassifier", 1, 1, 1, 2, OPF_KIND_OPAQUE, 0, build_linear_classifier, NULL},
     {ML, "SVMRegressor", 1, 1, 1, 1, OPF_KIND_OPAQUE, 0, build_svm_regressor, NULL},
+    {ML, "LabelEncoder", 1, 1, 1, 1, OPF_KIND_OPAQUE, OPF_OP_LIBRARY, build_label_encoder_1, NULL},
+    {ML, "CategoryMapper", 1, 1, 1, 1, OPF_KIND_OPAQUE, OPF_OP_LIBRARY, build_category_mapper, NULL},
     {ML, "LabelEncoder", 2, 1, 1, 1, OPF_KIND_OPAQUE, 0, build_label_encoder, NULL},
     {ML, "OneHotEncoder", 1, 1, 1, 1, OPF_KIND_INJECTIVE, 0, build_one_hot, NULL},
     {ML, "FeatureVectorizer", 1, 1, -1, 1, OPF_KIND_INJECTIVE, 0, build_feature_vectorizer, NULL},

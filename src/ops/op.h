@@ -19,6 +19,7 @@ enum {
     OPF_OP_VIEW = 1,      /* the result holds the first input's elements in the same order: a view of its bytes */
     OPF_OP_LIBRARY = 4,   /* a library kernel (ops/library.h), for documents */
     OPF_OP_CONTROL = 8,   /* sub-graphs (ops/control.h) */
+    OPF_OP_LISTS = 16,    /* it takes sequences and optionals */
     OPF_OP_STATEFUL = 2   /* never duplicated, folded or removed (random operators) */
 };
 

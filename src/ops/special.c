@@ -6,6 +6,7 @@
 #include "ops/index.h"
 #include "ops/library.h"
 #include "ops/quantize.h"
+#include "ops/text.h"
 
 static bool is_number(opf_dtype dtype) {
     return dtype == OPF_BOOL || opf_dtype_is_integer(dtype) || opf_dtype_is_float(dtype);
@@ -67,6 +68,7 @@ const opf_expr *opf_call_cast(opf_call *call, const opf_expr *value, opf_dtype t
 
 static opf_status cast_to(opf_call *call, opf_dtype to) {
     opf_dtype from = opf_call_dtype(call, 0);
+    if (from == OPF_STRING || to == OPF_STRING) return opf_text_cast(call, to);
     if (!is_number(from) || !is_number(to))
         return opf_call_error(call, "unsupported", "a cast from %s to %s is not supported", opf_dtype_name(from), opf_dtype_name(to));
     const opf_expr *value = opf_call_cast(call, opf_call_load_same(call, 0), to);

@@ -2,6 +2,7 @@
 #include "ops/symbols.h"
 
 #include "ops/facts.h"
+#include "ops/lists.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -111,7 +112,7 @@ static opf_status check_pins(opf_module *module, const opf_pin *pins, size_t n_p
         }
         for (size_t i = 0; i < module->graph->inputs.count; i++) {
             const opf_value *value = module->graph->inputs.data[i];
-            for (int axis = 0; axis < value->rank; axis++) found = found || pin_names(&pins[k], value, axis);
+            for (int axis = 0; axis < (value->list ? value->list->rank : value->rank); axis++) found = found || pin_names(&pins[k], value, axis);
         }
         if (found) continue;
         if (pins[k].input) opf_diag_add(module->diags, OPF_ERROR, "usage", place, "the model has no input '%s' with an axis %d", pins[k].input, pins[k].axis);
@@ -174,6 +175,30 @@ static void type_input(input_typing *typing, opf_value *value) {
     }
 }
 
+/* A sequence or optional: its length is a size; those of its elements are known where they are declared or pinned. */
+static void type_list_input(input_typing *typing, opf_value *value) {
+    opf_module *module = typing->module;
+    const opf_list_type *declared = value->declared ? opf_list_declared(module, value->declared) : NULL;
+    if (!declared || !value->declared_dtype) {
+        opf_text type = {0};
+        opf_value_print_type(value, &type);
+        opf_diag_add(module->diags, OPF_ERROR, "unsupported", (opf_place){.file = module->path, .index = -1}, "graph input '%s' is %s; tensors, and sequences and optionals of tensors are supported", value->name, opf_text_string(&type));
+        opf_text_free(&type);
+        typing->status = OPF_ERROR_UNSUPPORTED;
+        return;
+    }
+    opf_list_type *list = opf_arena_copy(module->arena, declared, sizeof *list);
+    if (list->rank < 0) list->rank = pinned_rank(value, typing->pins, typing->n_pins);
+    for (size_t k = 0; k < typing->n_pins; k++)
+        if (typing->pins[k].input && !typing->pins[k].nominal_only && strcmp(typing->pins[k].input, value->name) == 0 && typing->pins[k].axis < list->rank)
+            list->dims[typing->pins[k].axis] = opf_int(module->pool, typing->pins[k].size);
+    value->dtype = value->declared_dtype;
+    value->rank = 1;
+    value->dims = OPF_ARRAY(module->arena, opf_dim, 1);
+    value->dims[0] = new_symbol(typing, value, 0);
+    value->list = list;
+}
+
 static void apply_pin(input_typing *typing, const opf_pin *pin, const opf_value *value, int axis) {
     opf_module *module = typing->module;
     opf_dim dim = value->dims[axis];
@@ -194,7 +219,7 @@ static void apply_pins(input_typing *typing) {
     for (size_t k = 0; k < typing->n_pins; k++)
         for (size_t i = 0; i < graph->inputs.count && !typing->pins[k].nominal_only; i++) {
             const opf_value *value = graph->inputs.data[i];
-            for (int axis = 0; axis < value->rank; axis++)
+            for (int axis = 0; axis < value->rank && !value->list; axis++)
                 if (pin_names(&typing->pins[k], value, axis)) apply_pin(typing, &typing->pins[k], value, axis);
         }
 }
@@ -216,6 +241,7 @@ opf_status opf_symbols_inputs(opf_bindings *bindings, opf_module *module, const 
     for (size_t k = 0; k < module->graph->inputs.count; k++) {
         opf_value *value = module->graph->inputs.data[k];
         if (value->kind == OPF_VALUE_TENSOR && !value->dims) type_input(&typing, value);
+        if (value->kind != OPF_VALUE_TENSOR && !value->dims) type_list_input(&typing, value);
     }
     new_bindings(bindings, module);
     opf_status status = check_pins(module, pins, n_pins);

@@ -16,7 +16,7 @@ static const table_row rows[] = {
     {ML, "Scaler", 1, {"offset", "scale"}},
     {ML, "Imputer", 1, {"imputed_value_floats", "imputed_value_int64s"}},
     {ML, "LinearRegressor", 1, {"coefficients", "intercepts"}},
-    {ML, "LinearClassifier", 1, {"coefficients", "intercepts", "classlabels_ints"}},
+    {ML, "LinearClassifier", 1, {"coefficients", "intercepts", "classlabels_ints", "classlabels_strings"}},
     {ML, "SVMRegressor", 1, {"coefficients", "support_vectors"}},
     {ML, "LabelEncoder", 1, {"keys_int64s", "keys_floats", "keys_tensor", "values_int64s", "values_floats", "values_tensor"}},
     {ML, "OneHotEncoder", 1, {"cats_int64s"}},
@@ -34,6 +34,7 @@ static const opf_tensor *table_of(opf_arena *arena, const opf_attr *attribute) {
     int64_t count = attribute ? (int64_t)attribute->count : 0;
     if (!attribute) return NULL;
     if (attribute->kind == OPF_ATTR_TENSOR) return attribute->tensors[0]->dtype == OPF_STRING ? NULL : attribute->tensors[0];
+    if (attribute->kind == OPF_ATTR_STRINGS && count) return opf_tensor_new(arena, OPF_STRING, 1, &count, attribute->strings, &why);
     if (attribute->kind == OPF_ATTR_FLOATS) return opf_tensor_new(arena, OPF_FLOAT32, 1, &count, attribute->floats, &why);
     if (attribute->kind == OPF_ATTR_INTS) return opf_tensor_new(arena, OPF_INT64, 1, &count, attribute->ints, &why);
     return NULL;

@@ -319,11 +319,11 @@ static opf_status build_classifier(opf_call *call) {
     forest f = {.call = call};
     const int64_t *labels = NULL;
     double *base = NULL;
-    if (opf_node_attr(call->node, "classlabels_strings") && opf_node_attr(call->node, "classlabels_strings")->count)
-        return opf_call_error(call, "unsupported", "class labels that are strings are not supported");
-    f.n_targets = ints_of(call, "classlabels_int64s", &labels);
+    const opf_attr *texts = opf_node_attr(call->node, "classlabels_strings");
+    bool text = texts && texts->kind == OPF_ATTR_STRINGS && texts->count;
+    f.n_targets = text ? (int64_t)texts->count : ints_of(call, "classlabels_int64s", &labels);
     if (f.n_targets < 1) return opf_call_error(call, "attribute", "the classifier has no class labels");
-    ending end = {.transform = transform_of(call), .classifier = 1, .n_labels = f.n_targets, .labels = labels, .label_type = OPF_INT64};
+    ending end = {.transform = transform_of(call), .classifier = 1, .n_labels = f.n_targets, .labels = text ? (const void *)texts->strings : labels, .label_type = text ? OPF_STRING : OPF_INT64};
     place *places = read_nodes(&f);
     if (places) find_roots(&f);
     if (places) read_weights(&f, "class", places);

@@ -5,6 +5,7 @@
 #include "ops/control.h"
 #include "ops/facts.h"
 #include "ops/library.h"
+#include "ops/lists.h"
 #include "ops/symbols.h"
 #include "ops/tables.h"
 
@@ -19,9 +20,16 @@ static void forget_types(opf_graph *graph) {
         value->dtype = OPF_NO_DTYPE;
         value->rank = -1;
         value->dims = NULL;
+        value->list = NULL;
         value->content = NULL;
         value->content_count = 0;
     }
+}
+
+/* A value is of the kind that its producer gives it, whatever the file says. */
+static void set_kind(opf_value *value, const opf_list_type *list) {
+    value->list = list;
+    value->kind = !list ? OPF_VALUE_TENSOR : list->optional ? OPF_VALUE_OPTIONAL : OPF_VALUE_SEQUENCE;
 }
 
 static void type_given_outputs(opf_call *call, int count, const opf_library_output *outputs) {
@@ -32,6 +40,7 @@ static void type_given_outputs(opf_call *call, int count, const opf_library_outp
         value->dtype = output->dtype;
         value->rank = output->rank;
         value->dims = opf_arena_copy(call->arena, output->dims, sizeof output->dims);
+        set_kind(value, output->list);
     }
 }
 
@@ -47,6 +56,7 @@ static void type_outputs(opf_call *call) {
         const opf_stage *stage = call->stages.list.data[call->results[k]];
         value->dtype = stage->dtype;
         value->rank = stage->n_axes;
+        set_kind(value, NULL);
         value->dims = OPF_ARRAY(call->arena, opf_dim, stage->n_axes + 1);
         for (int axis = 0; axis < stage->n_axes; axis++) value->dims[axis] = stage->extents[axis];
     }
@@ -57,7 +67,7 @@ static void type_outputs(opf_call *call) {
 static bool inputs_typed(const opf_node *node) {
     for (int k = 0; k < node->n_inputs; k++) {
         const opf_value *value = node->inputs[k];
-        if (value && value->kind == OPF_VALUE_TENSOR && !opf_value_is_typed(value)) return false;
+        if (value && value->kind != OPF_VALUE_MAP && !opf_value_is_typed(value)) return false;
     }
     return true;
 }
@@ -141,6 +151,7 @@ static opf_status reconsider(opf_module *module, opf_status status) {
 
 opf_status opf_graph_type(opf_module *module, const opf_pin *pins, size_t n_pins) {
     opf_bindings bindings;
+    opf_sequence_maps_unfold(module->graph);
     opf_tables_attach(module->graph);
     opf_status inputs = opf_symbols_inputs(&bindings, module, pins, n_pins);
     opf_status status = reconsider(module, type_round(module->graph, true));

@@ -134,20 +134,6 @@ static void add_taps(opf_planner *planner) {
     }
 }
 
-/* Only tensors with elements of whole bytes can be computed by kernels. */
-static opf_status check_types(const opf_program *program) {
-    opf_status status = OPF_OK;
-    for (size_t i = 0; i < program->fusion->graph->values.count; i++) {
-        const opf_value *value = program->fusion->graph->values.data[i];
-        if (value->kind == OPF_VALUE_TENSOR && value->dtype != OPF_STRING) continue;
-        if (!value->producer && !value->uses.count && !value->is_output) continue;
-        opf_diag_add(program->module->diags, OPF_ERROR, "unsupported", (opf_place){program->module->path, NULL, NULL, -1},
-                     "value '%s' is no tensor of numbers; generated code handles only those", value->name);
-        status = OPF_ERROR_UNSUPPORTED;
-    }
-    return status;
-}
-
 opf_status opf_plan(opf_program **out, const opf_fusion *fusion, const opf_nest *const *nests, const opf_plan_options *options) {
     opf_module *module = fusion->module;
     opf_program *program = OPF_NEW(module->arena, opf_program);
@@ -161,13 +147,11 @@ opf_status opf_plan(opf_program **out, const opf_fusion *fusion, const opf_nest 
     opf_planner planner = {.program = program, .options = options, .arena = arena, .pool = module->pool,
                            .sources = opf_map_new(arena), .bound = opf_map_new(arena), .buffers = opf_map_new(arena),
                            .weights = opf_map_new(arena), .kernels = opf_map_new(arena), .names = opf_map_new(arena), .found = opf_map_new(arena), .parts = opf_map_new(arena), .placed = opf_map_new(arena)};
-    opf_status status = check_types(program);
-    if (status != OPF_OK) return status;
     if (options->tap_all) add_taps(&planner);
     add_checks(program, arena);
     opf_planner_views(&planner, fusion);
     opf_planner_bind_outputs(&planner);
-    status = add_steps(&planner, fusion, nests);
+    opf_status status = add_steps(&planner, fusion, nests);
     if (status == OPF_OK) opf_planner_finish_outputs(&planner);
     if (status == OPF_OK && planner.failed) status = OPF_ERROR_INTERNAL;
     if (status != OPF_OK) return status;

@@ -25,6 +25,9 @@ typedef struct opf_buffer {
     int64_t offset;            /* packed, workspace and aliases */
     const opf_value *value;    /* NULL for packed constants */
     opf_dim bytes;
+    /* Its size has no bound: its place, of workspace or an output, holds a pointer to memory that the step which writes it
+     * takes from the run's heap. */
+    bool found;
     int first_step, last_step; /* life, first_step writes; -1 where it is there before the run */
 } opf_buffer;
 

@@ -11,6 +11,7 @@ const opf_value *opf_planner_root(const opf_planner *planner, const opf_value *v
 }
 
 opf_dim opf_planner_bytes(opf_planner *planner, const opf_value *value) {
+    if (value->list) return opf_int(planner->pool, OPF_LIST_BYTES);
     opf_dim bits = opf_mul(planner->pool, opf_value_elements(value), opf_int(planner->pool, opf_dtype_bits(value->dtype)));
     return opf_ceildiv(planner->pool, bits, opf_int(planner->pool, 8));
 }
@@ -19,6 +20,8 @@ static opf_dim value_bytes(opf_planner *planner, const opf_value *value) { retur
 
 int opf_planner_add_buffer(opf_planner *planner, opf_buffer buffer) {
     buffer.first_step = buffer.last_step = -1;
+    bool own = buffer.kind == OPF_BUFFER_WORKSPACE || buffer.kind == OPF_BUFFER_OUTPUT;
+    buffer.found = own && opf_dim_is_unbounded(planner->program->module, buffer.bytes);
     OPF_PUSH(planner->arena, &planner->program->buffers, buffer);
     return (int)planner->program->buffers.count - 1;
 }

@@ -147,7 +147,8 @@ void opf_planner_place(opf_planner *planner) {
         opf_buffer *buffer = &program->buffers.data[i];
         int64_t bytes;
         if (buffer->kind != OPF_BUFFER_WORKSPACE) continue;
-        if (opf_is_int(buffer->bytes, &bytes)) constant[n_constant++] = (sized){buffer, padded(bytes)};
+        if (buffer->found) constant[n_constant++] = (sized){buffer, padded(sizeof(void *))};
+        else if (opf_is_int(buffer->bytes, &bytes)) constant[n_constant++] = (sized){buffer, padded(bytes)};
         else other[n_other++] = (sized){buffer, opf_dim_nominal(buffer->bytes)};
     }
     place_constant_sizes(planner, constant, n_constant);

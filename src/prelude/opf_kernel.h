@@ -19,6 +19,13 @@
 #define OPF_INDEPENDENT
 #endif
 
+/* A string as kernels move it: a pointer to terminated text, which they do not look at. */
+#if defined(__GNUC__)
+typedef uint64_t __attribute__((may_alias)) opf_string;
+#else
+typedef uint64_t opf_string;
+#endif
+
 typedef struct opf_span { int64_t begin, end; } opf_span;
 
 /* Part `part` of `parts` of the units 0 … count-1: the first count % parts parts get one more. */

@@ -1,6 +1,6 @@
 /* Library kernels: what index maps and reductions cannot say (selection, scattering, results whose size depends on data,
  * recurrences). Each is one function `void opf_lib_<name>(const opf_lib_args *a)` in opf_lib_<name>.h; nothing here
- * allocates. The same text serves the evaluator and generated programs. */
+ * allocates but from the run's heap. The same text serves the evaluator and generated programs. */
 #ifndef OPF_LIB_H
 #define OPF_LIB_H
 
@@ -8,6 +8,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#ifndef OPF_ABI_H
+#include "opf_abi.h"
+#endif
 #ifndef OPF_NARROW_H
 #include "opf_narrow.h"
 #endif
@@ -21,18 +24,21 @@ enum {
 };
 
 typedef struct opf_lib_tensor {
-    void *data;          /* row-major; strings are pointers to terminated text */
+    void *data;          /* row-major; strings are pointers to terminated text; a sequence or optional is an opf_list */
     int dtype;           /* OPF_LIB_NONE: the operand is left out */
     int rank;
-    const int64_t *dims; /* of a result whose size depends on data: the largest it can have */
+    const int64_t *dims; /* of a result whose size depends on data: the largest it can have. Where there is no bound, `data` is
+                            NULL: the kernel takes it from the heap, or points to an operand's */
 } opf_lib_tensor;
 
 typedef struct opf_lib_args {
-    const opf_lib_tensor *in, *out;
+    const opf_lib_tensor *in;
+    opf_lib_tensor *out;
     const int64_t *ints;   /* parameters, as the kernel's comment lists them */
     const double *floats;
     void *scratch;         /* aligned to 64 bytes */
     int64_t *counts;       /* sizes that the kernel finds; it lays its results out with them */
+    opf_heap *heap;        /* of kernels that take memory or can fail: sets heap->problem, and its results are not read */
 } opf_lib_args;
 
 static inline int opf_lib_has(const opf_lib_tensor *t) { return t->dtype != OPF_LIB_NONE; }
@@ -50,6 +56,8 @@ static inline int64_t opf_lib_size(int dtype) {
     case OPF_LIB_F64: case OPF_LIB_I64: case OPF_LIB_U64: return 8;
     case OPF_LIB_F16: case OPF_LIB_BF16: case OPF_LIB_I16: case OPF_LIB_U16: return 2;
     case OPF_LIB_STRING: return (int64_t)sizeof(const char *);
+    case 14: return 8;
+    case 15: return 16;
     default: return 1;
     }
 }

@@ -68,6 +68,7 @@ void opf_runner_free(opf_runner *runner) {
     free(runner->weights);
     free(runner->symbols);
     free(runner->workspace);
+    opf_runner_heap_free(&runner->heap);
     if (runner->handle) dlclose(runner->handle);
     free(runner);
 }
@@ -147,15 +148,27 @@ size_t opf_runner_workspace_bytes(const opf_runner *runner) { return runner->wor
 
 /* ---- running ---- */
 
+static void report_step(const opf_runner *runner, int index) {
+    const opf_step *step = &runner->program->steps.data[index];
+    const char *problem = runner->heap.heap.problem ? runner->heap.heap.problem : "it failed";
+    if (step->node) opf_node_error(step->node, "run", "%s", problem);
+    else opf_diag_add(diags_of(runner), OPF_ERROR, "run", (opf_place){runner->program->module->path, NULL, NULL, -1}, "step %d could not be done: %s", index, problem);
+}
+
+void *opf_runner_take(opf_runner *runner, size_t bytes) { return opf_heap_take(&runner->heap.heap, (int64_t)bytes, 64); }
+bool opf_runner_holds(const opf_runner *runner, const void *address) { return opf_runner_heap_holds(&runner->heap, address); }
+
 opf_status opf_runner_run(opf_runner *runner, const void *const *inputs, void *const *outputs) {
     if (!runner->prepared) {
         opf_diag_add(diags_of(runner), OPF_ERROR, "internal", OPF_NO_PLACE, "a run without prepared sizes");
         return OPF_ERROR_INTERNAL;
     }
     opf_frame frame = {.inputs = inputs, .outputs = outputs, .weights = runner->weights, .packed = runner->packed,
-                       .symbols = runner->symbols, .workspace = runner->workspace, .hook = &runner->hook};
+                       .symbols = runner->symbols, .workspace = runner->workspace, .hook = &runner->hook, .heap = &runner->heap.heap};
+    opf_runner_heap_begin(&runner->heap);
     int failing = runner->entry->run(&frame);
-    if (failing) report_check(runner, failing - 1, NULL);
+    if (failing > 0) report_check(runner, failing - 1, NULL);
+    if (failing < 0) report_step(runner, -1 - failing);
     return failing ? OPF_ERROR_INPUT : OPF_OK;
 }
 

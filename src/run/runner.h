@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "opf_threads.h"
+#include "run/heap.h"
 #include "run/session.h"
 
 struct opf_runner {
@@ -20,6 +21,7 @@ struct opf_runner {
     void *workspace;
     size_t workspace_room, workspace_bytes;
     bool prepared;
+    opf_runner_heap heap;
 };
 
 /* packed.c: maps the packed constants from the cache, or makes them and stores them there. */

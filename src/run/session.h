@@ -65,8 +65,13 @@ void opf_runner_output_dims(const opf_runner *runner, int output, int64_t *dims)
 /* The largest shape that the output can have with the prepared sizes. */
 void opf_runner_output_most(const opf_runner *runner, int output, int64_t *dims);
 size_t opf_runner_workspace_bytes(const opf_runner *runner); /* of the prepared sizes */
-/* Runs on the prepared sizes. Allocates nothing. Reports sizes found that do not fit each other. */
+/* Runs on the prepared sizes. Allocates nothing but what its steps take as they go: blocks that later runs use again. Reports
+ * sizes found that do not fit each other, and steps that cannot be done. Outputs: an opf_list of a sequence or optional, a
+ * pointer where the size has no bound (opf_buffer.found); what these lead to, and texts, hold until the next run. */
 opf_status opf_runner_run(opf_runner *runner, const void *const *inputs, void *const *outputs);
+/* Memory until the next run; NULL: there is none. Is this address of such memory? */
+void *opf_runner_take(opf_runner *runner, size_t bytes);
+bool opf_runner_holds(const opf_runner *runner, const void *address);
 void opf_runner_trace(opf_runner *runner, void (*trace)(void *data, int step, int begin), void *data);
 
 int opf_cores(void); /* the cores that this process may use: affinity and cgroup quota */

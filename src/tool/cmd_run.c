@@ -28,9 +28,36 @@ static summary summarise(const opf_array *array) {
 /* JSON has no NaN and no infinity: null. */
 static json_t *number(double x) { return isfinite(x) ? json_real(x) : json_null(); }
 
+/* An element's file stands beside the one that is named. */
+static char *item_file(const char *file, size_t k) {
+    size_t room = file ? strlen(file) + 32 : 0, stem = room && strlen(file) > 4 && strcmp(file + strlen(file) - 4, ".npy") == 0 ? strlen(file) - 4 : 0;
+    char *path = stem ? malloc(room) : NULL;
+    if (path) snprintf(path, room, "%.*s.%zu.npy", (int)stem, file, k);
+    return path;
+}
+
+static json_t *array_json(const opf_array *array, const char *file);
+
+static json_t *list_json(const opf_array *array, const char *file) {
+    json_t *items = json_array(), *name = array->name ? json_string(array->name) : NULL;
+    char *first = item_file(file, 0);
+    bool together = file && !first;
+    free(first);
+    for (size_t k = 0; k < array->n_items; k++) {
+        char *path = item_file(file, k);
+        json_array_append_new(items, array_json(&array->items[k], path));
+        free(path);
+    }
+    json_t *object = json_pack("{s:o, s:s, s:s, s:o}", "name", name ? name : json_string("?"), "dtype", opf_array_dtype_name(array->dtype), "kind",
+                               array->kind == OPF_ARRAY_SEQUENCE ? "sequence" : "absent", "items", items);
+    if (together) json_object_set_new(object, "file", json_string(file));
+    return object;
+}
+
 static json_t *array_json(const opf_array *array, const char *file) {
+    if (array->kind != OPF_ARRAY_TENSOR) return list_json(array, file);
     summary s = summarise(array);
-    json_t *dims = json_array(), *name = json_string(array->name);
+    json_t *dims = json_array(), *name = array->name ? json_string(array->name) : NULL;
     for (int k = 0; k < array->rank; k++) json_array_append_new(dims, json_integer(array->dims[k]));
     json_t *object = json_pack("{s:o, s:s, s:o}", "name", name ? name : json_string("?"), "dtype", opf_array_dtype_name(array->dtype), "shape", dims);
     if (s.numbers) {
@@ -42,9 +69,36 @@ static json_t *array_json(const opf_array *array, const char *file) {
     return object;
 }
 
+static void print_tensor(const opf_array *array, const char *file);
+
+static void print_list(const opf_array *array, const char *file) {
+    char *first = item_file(file, 0);
+    printf_out("%s  ", array->name);
+    if (array->kind == OPF_ARRAY_ABSENT) print("absent");
+    else printf_out("sequence of %zu %s", array->n_items, opf_array_dtype_name(array->dtype));
+    if (file && !first) printf_out("  -> %s", file);
+    print("\n");
+    for (size_t k = 0; k < array->n_items; k++) {
+        char *path = item_file(file, k);
+        printf_out("%s.%zu", array->name, k);
+        print_tensor(&array->items[k], path);
+        free(path);
+    }
+    free(first);
+}
+
 static void print_array(const opf_array *array, const char *file) {
+    if (array->kind != OPF_ARRAY_TENSOR) {
+        print_list(array, file);
+        return;
+    }
+    print(array->name);
+    print_tensor(array, file);
+}
+
+static void print_tensor(const opf_array *array, const char *file) {
     summary s = summarise(array);
-    printf_out("%s  %s%s", array->name, opf_array_dtype_name(array->dtype), shape_of(array).text);
+    printf_out("  %s%s", opf_array_dtype_name(array->dtype), shape_of(array).text);
     if (s.numbers) printf_out("  min %.6g  max %.6g  mean %.6g", s.low, s.high, s.mean);
     if (file) printf_out("  -> %s", file);
     print("\n");
@@ -103,11 +157,12 @@ static bool make_folder(const tool *t, const char *path) {
     return good;
 }
 
-static opf_status write_outputs(tool *t, const opf_array *outputs, size_t n, char **files) {
+static opf_status write_outputs(tool *t, const opf_model *model, const opf_array *outputs, size_t n, char **files) {
     opf_status status = make_folder(t, t->output) ? OPF_OK : OPF_ERROR_SYSTEM;
     for (size_t i = 0; i < n && status == OPF_OK; i++) {
         files[i] = free_file_of(t, &outputs[i], i, files);
-        status = files[i] ? opf_array_write(t->context, &outputs[i], files[i]) : OPF_ERROR_SYSTEM;
+        opf_port port = opf_model_output(model, i);
+        status = files[i] ? opf_port_write(t->context, &port, &outputs[i], files[i]) : OPF_ERROR_SYSTEM;
     }
     return status;
 }
@@ -128,7 +183,7 @@ static opf_status run_once(tool *t, opf_session *session, const feed *f) {
     opf_array *outputs = calloc(f->n_outputs + 1, sizeof *outputs);
     char **files = calloc(f->n_outputs + 1, sizeof *files);
     opf_status status = outputs && files ? opf_session_run(session, f->inputs, outputs) : OPF_ERROR_SYSTEM;
-    if (status == OPF_OK && t->output) status = write_outputs(t, outputs, f->n_outputs, files);
+    if (status == OPF_OK && t->output) status = write_outputs(t, f->model, outputs, f->n_outputs, files);
     tell(t);
     if (status == OPF_OK) show(t, outputs, f->n_outputs, files);
     for (size_t i = 0; files && i < f->n_outputs; i++) free(files[i]);

@@ -29,6 +29,7 @@ static char *path_of(const char *folder, const char *format, size_t number) {
 static bool exists(const char *path) { return access(path, F_OK) == 0; }
 
 shape_text shape_of(const opf_array *array) {
+    if (array->kind != OPF_ARRAY_TENSOR) return (shape_text){""};
     shape_text shape = {"["};
     size_t at = 1;
     for (int k = 0; k < array->rank && k < 16; k++) at += (size_t)snprintf(shape.text + at, sizeof shape.text - at, "%s%lld", k ? "," : "", (long long)array->dims[k]);
@@ -112,8 +113,8 @@ static bool is_kind(const char *what) { return strcmp(what, "zeros") == 0 || str
 static bool npy_lacks(int dtype) { return dtype == 16 || (dtype >= 17 && dtype <= 26); }
 
 static opf_status read_input(tool *t, opf_array *out, const opf_port *port, const char *path) {
-    opf_status status = opf_array_read(out, t->context, path);
-    if (status == OPF_OK && out->dtype != port->dtype && npy_lacks(port->dtype)) status = opf_array_convert(out, t->context, out, port->dtype);
+    opf_status status = opf_port_read(out, t->context, port, path);
+    if (status == OPF_OK && out->kind == OPF_ARRAY_TENSOR && out->dtype != port->dtype && npy_lacks(port->dtype)) status = opf_array_convert(out, t->context, out, port->dtype);
     return status;
 }
 
@@ -141,7 +142,8 @@ static opf_status fill_expected(tool *t, feed *f, const char *data_set) {
     opf_status status = OPF_OK;
     for (size_t i = 0; i < f->n_outputs && status == OPF_OK; i++) {
         char *path = path_of(data_set, "output_%zu.pb", i);
-        if (exists(path)) status = opf_array_read(&f->expected[i], t->context, path);
+        opf_port port = opf_model_output(f->model, i);
+        if (exists(path)) status = opf_port_read(&f->expected[i], t->context, &port, path);
         if (exists(path)) f->has_expected = true;
         free(path);
     }
@@ -203,11 +205,12 @@ static opf_status hint_sizes(tool *t, const feed *f) {
     opf_status status = OPF_OK;
     for (size_t i = 0; i < f->n_inputs && status == OPF_OK; i++) {
         shape_text shape = shape_of(&f->inputs[i]);
+        if (f->inputs[i].kind != OPF_ARRAY_TENSOR) continue;
         shape.text[strlen(shape.text) - 1] = '\0';
         const char *name = opf_model_input(f->model, i).name;
         char *hint = blank(strlen(name) + sizeof shape.text + 2, 1);
         sprintf(hint, "%s=%s", name, shape.text + 1);
-        if (f->inputs[i].rank) status = opf_context_set(t->context, "hint-shape", hint);
+        if (f->inputs[i].rank && f->inputs[i].kind == OPF_ARRAY_TENSOR) status = opf_context_set(t->context, "hint-shape", hint);
         free(hint);
     }
     return status;
