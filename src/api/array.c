@@ -112,6 +112,10 @@ static opf_status items_read(opf_array *out, opf_context *context, const opf_por
         opf_diag_add(context->diags, OPF_ERROR, "usage", (opf_place){path, NULL, NULL, -1}, "input '%s' is a sequence; its elements are read from %s and so on", port->name, item_path(context, path, 0));
         return OPF_ERROR_USAGE;
     }
+    if (!opf_file_exists(item_path(context, path, 0))) {
+        opf_diag_add(context->diags, OPF_ERROR, "io", (opf_place){path, NULL, NULL, -1}, "input '%s' is a sequence, and there is no file %s with its first element; an empty sequence can be given as a .pb", port->name, item_path(context, path, 0));
+        return OPF_ERROR_INPUT;
+    }
     for (size_t k = 0; opf_file_exists(item_path(context, path, k)); k++) {
         opf_array item;
         opf_status status = opf_npy_read(&item, context, item_path(context, path, k));

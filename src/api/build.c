@@ -61,7 +61,7 @@ static void gather_constants(opf_building *b) {
     for (size_t i = 0; i < program->weights.count; i++) {
         const opf_weight *weight = &program->weights.data[i];
         offsets[i] = -1;
-        if (!weight->read_by_steps) continue;
+        if (!weight->read_by_steps || weight->tensor->dtype == OPF_STRING) continue;
         align_data(&b->data);
         offsets[i] = (int64_t)b->data.length;
         opf_tensor_copy(weight->tensor, opf_text_add_room(&b->data, weight->tensor->bytes));
@@ -132,6 +132,7 @@ static opf_status make(opf_building *b) {
     opf_status status = describe_model(b);
     if (status == OPF_OK) status = opf_build_measure(b);
     if (status != OPF_OK) return status;
+    b->library.takes_memory = opf_program_takes_memory(b->session->pipeline.program);
     gather_constants(b);
     char *folder;
     status = opf_folder_temporary(&folder, b->arena, diags);

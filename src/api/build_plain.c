@@ -113,9 +113,25 @@ static opf_status place(plain *p) {
     return status;
 }
 
+/* The self-test's data is a file of numbers. */
+static opf_status check_ports(const opf_building *b) {
+    const opf_program *program = b->session->pipeline.program;
+    const opf_graph *graph = program->fusion->graph;
+    bool numbers = !b->library.takes_memory;
+    for (size_t i = 0; i < graph->inputs.count; i++) numbers = numbers && !graph->inputs.data[i]->list && graph->inputs.data[i]->dtype != OPF_STRING;
+    for (size_t i = 0; i < graph->outputs.count; i++) numbers = numbers && !graph->outputs.data[i]->list && graph->outputs.data[i]->dtype != OPF_STRING;
+    if (numbers) return OPF_OK;
+    opf_diags *diags = program->module->diags;
+    opf_diag *diag = opf_diag_add(diags, OPF_ERROR, "unsupported", (opf_place){program->module->path, NULL, NULL, -1},
+                                  "plain C with its self-test is written for models of tensors of numbers; this one has strings, sequences, optionals or sizes without a bound");
+    opf_diag_hint(diags, diag, "-o FILE.so or -o FILE.a builds it as a library");
+    return OPF_ERROR_UNSUPPORTED;
+}
+
 opf_status opf_build_plain(opf_building *b) {
     plain p = {.b = b};
-    opf_status status = gather_test(&p);
+    opf_status status = check_ports(b);
+    if (status == OPF_OK) status = gather_test(&p);
     if (status == OPF_OK) status = emit(&p);
     if (status == OPF_OK) status = place(&p);
     for (int i = 0; i < FILES; i++) opf_text_free(&p.texts[i]);

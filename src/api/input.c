@@ -61,6 +61,11 @@ opf_status opf_model_make_input(opf_array *out, opf_model *model, size_t index, 
     if (status != OPF_OK) return status;
     opf_value *input = module->graph->inputs.data[index];
     range r;
+    if (input->list) {
+        opf_diag *diag = opf_diag_add(context->diags, OPF_ERROR, "input", place, "input '%s' is a %s, which is never made up; it must be given", input->name, input->list->optional ? "optional" : "sequence");
+        opf_diag_hint(context->diags, diag, "--input %s=FILE", input->name);
+        return OPF_ERROR_INPUT;
+    }
     if (input->kind != OPF_VALUE_TENSOR || input->rank < 0) {
         opf_diag_add(context->diags, OPF_ERROR, "input", place, "input '%s' is no tensor of known rank; it must be given", input->name);
         return OPF_ERROR_INPUT;

@@ -32,7 +32,8 @@ void opf_emit_comment(const char *text, opf_text *out);
 
 /* The parts of the prelude that every generated file starts with, and what a file that holds kernels needs. */
 const char *opf_prelude_abi(void);
-const char *opf_prelude_hook(void); /* of these, what callers of a built model see */
+const char *opf_prelude_hook(void); /* of these, what callers of a built model see, */
+const char *opf_prelude_heap(void); /* and what those see whose model has strings, sequences or sizes without a bound */
 const char *opf_prelude_kernels(void);
 
 /* A program as one or more C files that compile alone: kernels spread over `n_kernel_files` (at least 1), balanced by
@@ -50,6 +51,7 @@ typedef struct opf_library {
     uint64_t data_checksum;    /* FNV-1a of the block */
     const int64_t *data_offsets;
     int64_t packed_offset;
+    bool takes_memory;         /* opf_program_takes_memory: the caller gives a heap */
     size_t workspace_bytes;    /* in one thread, where all sizes are fixed; else 0 */
 } opf_library;
 /* Its header, and its source: a file beside those of opf_emit_program. */
@@ -67,6 +69,8 @@ typedef struct opf_self_test {
     int64_t data_bytes;
 } opf_self_test;
 void opf_emit_self_test(const opf_program *program, const opf_library *library, const opf_self_test *test, opf_text *out);
+/* True where a run takes memory from a heap. */
+bool opf_program_takes_memory(const opf_program *program);
 /* How many files of kernels suit the program: depends on the program alone, so that the same input gives the same text. */
 int opf_emit_files(const opf_program *program);
 

@@ -3,6 +3,7 @@
 
 #include "emit/library.h"
 #include "emit/main.h"
+#include "ops/counts.h"
 
 void opf_emit_upper(const char *name, opf_text *out) {
     for (; *name; name++) {
@@ -18,7 +19,7 @@ static void print_port(const opf_value *value, const char *name, size_t index, o
     opf_value_print_type(value, &type);
     opf_text_printf(out, " *   %zu  ", index);
     opf_emit_comment(opf_text_string(&type), out);
-    opf_text_printf(out, "  %s  ", opf_emit_ctype(value->dtype));
+    opf_text_printf(out, "  %s  ", value->list ? "opf_list" : value->dtype == OPF_STRING ? "const char *" : opf_emit_ctype(value->dtype));
     opf_emit_comment(name, out);
     opf_text_add(out, "\n");
     opf_text_free(&type);
@@ -30,6 +31,33 @@ static void print_ports(const opf_program *program, opf_text *out) {
     for (size_t i = 0; i < graph->inputs.count; i++) print_port(graph->inputs.data[i], graph->inputs.data[i]->name, i, out);
     opf_text_add(out, " * Outputs:\n");
     for (size_t i = 0; i < graph->outputs.count; i++) print_port(graph->outputs.data[i], graph->output_names.data[i], i, out);
+}
+
+static bool has_lists(const opf_graph *graph) {
+    for (size_t i = 0; i < graph->inputs.count; i++)
+        if (graph->inputs.data[i]->list) return true;
+    for (size_t i = 0; i < graph->outputs.count; i++)
+        if (graph->outputs.data[i]->list) return true;
+    return false;
+}
+
+/* What is no tensor with memory of the caller's, and who owns it. */
+static void print_memory(const opf_program *program, const opf_library *library, opf_text *out) {
+    const opf_graph *graph = program->fusion->graph;
+    bool found = false;
+    if (has_lists(graph))
+        opf_text_add(out, " * A sequence or optional is one opf_list, its shape in input_dims its length (0 where it is absent). Its elements, and those of\n"
+                          " * the lists that come out, may be the caller's own: they stay there until the results have been read.\n");
+    for (size_t i = 0; i < graph->outputs.count; i++) {
+        const opf_value *value = graph->outputs.data[i];
+        for (int k = 0; k < value->rank && !value->list; k++) found = found || opf_dim_is_unbounded(program->module, value->dims[k]);
+        if (!found) continue;
+        opf_text_printf(out, " * The size of output %zu has no bound: outputs[%zu] points to a pointer, which the run sets.\n", i, i);
+        found = false;
+    }
+    if (library->takes_memory)
+        opf_text_add(out, " * Texts, lists and what else has no bound lie in `heap`, which the caller gives and keeps until the results have been read: memory\n"
+                          " * of a fixed size (opf_heap_over) or, with `more`, memory that grows.\n");
 }
 
 static void print_bound(const opf_module *module, opf_text *out) {
@@ -53,6 +81,7 @@ void opf_emit_library_head(const opf_library *library, opf_entry_form form, opf_
     opf_text_printf(out, "int %s_%s(const void *const *inputs, const int64_t *const *input_dims, void *const *outputs, ", library->name, names[form]);
     if (form != OPF_ENTRY_RUN) opf_text_add(out, "int64_t *const *output_dims, ");
     opf_text_add(out, library->constants_given ? "void *workspace, const void *weights" : "void *workspace");
+    if (library->takes_memory) opf_text_add(out, ", opf_heap *heap");
     opf_text_add(out, form == OPF_ENTRY_RUN_ON ? ", const opf_hook *hook)" : ")");
 }
 
@@ -71,6 +100,7 @@ static void print_sizes(const opf_program *program, const opf_library *library, 
     const char *name = library->name;
     opf_text_printf(out, "/* input_dims[i] is the shape of input i. All functions that return int give 0, or the number of a condition on\n"
                          " * the inputs that does not hold; %s_problem(number) says it in words. */\n", name);
+    if (library->takes_memory) opf_text_add(out, "/* Runs also give a negative number where a step could not be done: heap->problem says why. */\n");
     if (opf_program_has_counts(program)) opf_text_printf(out, "/* The largest shape that the output can have; %s_run_dims gives the one that it has. */\n", name);
     opf_text_printf(out, "int %s_output_dims(const int64_t *const *input_dims, int output, int64_t *dims);\n", name);
     opf_text_add(out, "/* Bytes of workspace that a run on these shapes needs; 0 where a condition does not hold or sizes overflow. */\n");
@@ -103,9 +133,11 @@ void opf_emit_library_header(const opf_program *program, const opf_library *libr
     opf_text_add(out, ", compiled by opfuse.\n *\n");
     print_ports(program, out);
     print_bound(program->module, out);
+    print_memory(program, library, out);
     opf_text_printf(out, " *\n * The functions keep no state and call no allocator; any number of threads may run at once, each with its own workspace. */\n"
                          "#ifndef %s_H\n#define %s_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
                     upper.data, upper.data);
+    if (library->takes_memory || has_lists(graph)) opf_text_add(out, opf_prelude_heap());
     opf_text_add(out, opf_prelude_hook());
     opf_text_printf(out, "\nenum { %s_INPUTS = %zu, %s_OUTPUTS = %zu };\n\n", upper.data, graph->inputs.count, upper.data, graph->outputs.count);
     print_fixed_sizes(library, upper.data, out);

@@ -21,12 +21,31 @@ static void emit_data(const opf_library *library, opf_text *out) {
     opf_text_printf(out, "\\\"\\n\\t.byte 0\\n\\t.text\\n\");\nextern const char %s_data[] __attribute__((visibility(\"hidden\")));\n", library->name);
 }
 
+/* Constants that are strings, as C's own. */
+static void emit_texts(const opf_program *program, opf_text *out) {
+    for (size_t i = 0; i < program->weights.count; i++) {
+        const opf_tensor *tensor = program->weights.data[i].tensor;
+        if (tensor->dtype != OPF_STRING) continue;
+        opf_text_printf(out, "static const char *const texts_%zu[] = {\n", i);
+        for (int64_t k = 0; k < tensor->elements; k++) {
+            opf_text_add(out, "    \"");
+            opf_emit_quoted(((const char *const *)tensor->data)[k], out);
+            opf_text_add(out, "\",\n");
+        }
+        opf_text_add(out, tensor->elements ? "};\n" : "    0,\n};\n");
+    }
+}
+
 /* weights[] in the object, or offsets of them in what the caller gives. */
 static void emit_weights(const opf_program *program, const opf_library *library, opf_text *out) {
     if (!library->constants_given) emit_data(library, out);
+    emit_texts(program, out);
     opf_text_add(out, library->constants_given ? "static const int64_t weight_at[] = {\n" : "static const void *const weight[] = {\n");
     for (size_t i = 0; i < program->weights.count; i++) {
-        if (library->data_offsets[i] < 0) opf_text_printf(out, "    %s, // only the packed form is used: ", library->constants_given ? "-1" : "0");
+        bool text = program->weights.data[i].tensor->dtype == OPF_STRING;
+        if (text && !library->constants_given) opf_text_printf(out, "    texts_%zu, // ", i);
+        else if (text) opf_text_add(out, "    -1, // strings: ");
+        else if (library->data_offsets[i] < 0) opf_text_printf(out, "    %s, // only the packed form is used: ", library->constants_given ? "-1" : "0");
         else if (library->constants_given) opf_text_printf(out, "    %lld, // ", (long long)library->data_offsets[i]);
         else opf_text_printf(out, "    %s_data + %lld, // ", library->name, (long long)library->data_offsets[i]);
         opf_emit_comment(program->weights.data[i].value->name, out);
@@ -66,7 +85,7 @@ static void emit_problems(const opf_program *program, const opf_library *library
         opf_emit_quoted(module->bound.data[i].input->name, out);
         opf_text_add(out, "' must hold the value that the program was made for\",\n");
     }
-    opf_text_printf(out, "    };\n    return number >= 0 && number <= %zu ? problems[number] : \"unknown problem\";\n}\n", program->checks.count + module->bound.count);
+    opf_text_printf(out, "    };\n    return number < 0 ? \"a step could not be done: heap->problem says why\" : number <= %zu ? problems[number] : \"unknown problem\";\n}\n", program->checks.count + module->bound.count);
 }
 
 /* The values of bound inputs, and a function that gives the number of the one that differs, counted from 1. */
@@ -105,7 +124,11 @@ static void emit_run_on(const opf_program *program, const opf_library *library, 
     if (library->constants_given)
         opf_text_printf(out, "    const void *weight[%zu];\n    for (int k = 0; k < %zu; k++) weight[k] = weight_at[k] < 0 ? 0 : (const char *)weights + weight_at[k];\n",
                         program->weights.count + 1, program->weights.count + !program->weights.count);
+    for (size_t i = 0; i < program->weights.count && library->constants_given; i++)
+        if (program->weights.data[i].tensor->dtype == OPF_STRING) opf_text_printf(out, "    weight[%zu] = texts_%zu;\n", i, i);
+    if (library->takes_memory) opf_text_add(out, "    heap->problem = 0;\n");
     opf_text_add(out, "    const opf_frame frame = {.inputs = inputs, .outputs = outputs, .weights = weight, .symbols = symbols, .workspace = workspace, .hook = hook,\n");
+    if (library->takes_memory) opf_text_add(out, "                             .heap = heap,\n");
     if (library->constants_given) opf_text_printf(out, "                             .packed = (char *)weights + %lld};\n", (long long)library->packed_offset);
     else opf_text_printf(out, "                             .packed = (void *)(%s_data + %lld)};\n", library->name, (long long)library->packed_offset);
     opf_text_printf(out, "    problem = opf_entry.run(&frame);\n    for (int k = 0; k < %zu && output_dims && !problem; k++)\n"
@@ -116,7 +139,7 @@ static void emit_run_on(const opf_program *program, const opf_library *library, 
 static void emit_run(const opf_library *library, opf_entry_form form, opf_text *out) {
     opf_emit_library_head(library, form, out);
     opf_text_printf(out, " {\n    return %s_run_on(inputs, input_dims, outputs, %s, workspace, %s0);\n}\n\n", library->name,
-                    form == OPF_ENTRY_RUN_DIMS ? "output_dims" : "0", library->constants_given ? "weights, " : "");
+                    form == OPF_ENTRY_RUN_DIMS ? "output_dims" : "0", library->constants_given ? library->takes_memory ? "weights, heap, " : "weights, " : library->takes_memory ? "heap, " : "");
 }
 
 void opf_emit_library_functions(const opf_program *program, const opf_library *library, opf_text *out) {

@@ -54,8 +54,6 @@ static inline bool opf_slot_used(const opf_program *program, size_t slot) { retu
 bool opf_program_has_counts(const opf_program *program);
 /* True where some step needs scratch for its parts. */
 bool opf_program_has_scratch(const opf_program *program);
-/* True where a run takes memory from a heap. */
-bool opf_program_takes_memory(const opf_program *program);
 /* The scratch of the step's parts comes from the heap: its size has no bound. */
 bool opf_step_finds_scratch(const opf_program *program, const opf_step *step);
 

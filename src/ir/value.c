@@ -124,7 +124,23 @@ static void print_declared(const opf_type *type, opf_text *out) {
     opf_text_add(out, "]");
 }
 
+static void print_list(const opf_value *value, opf_text *out) {
+    const opf_list_type *list = value->list;
+    opf_text_printf(out, "%s%s%s", list->optional ? "optional(" : "", list->sequence ? "sequence(" : "", opf_dtype_name(value->dtype));
+    if (list->rank >= 0) opf_text_add(out, "[");
+    for (int k = 0; k < list->rank; k++) {
+        if (k) opf_text_add(out, ",");
+        if (list->dims[k]) opf_expr_print(list->dims[k], NULL, out);
+        else opf_text_add(out, "?");
+    }
+    opf_text_printf(out, "%s%s%s", list->rank >= 0 ? "]" : list->rank == OPF_RANK_MIXED ? "[*]" : "", list->sequence ? ")" : "", list->optional ? ")" : "");
+}
+
 void opf_value_print_type(const opf_value *value, opf_text *out) {
+    if (value->list) {
+        print_list(value, out);
+        return;
+    }
     if (value->kind != OPF_VALUE_TENSOR || value->rank < 0) {
         opf_type guess = {.kind = OPF_VALUE_TENSOR, .dtype = value->dtype, .rank = -1};
         if (value->declared && (value->declared->dtype || value->declared->inner || value->declared->rank >= 0)) print_declared(value->declared, out);

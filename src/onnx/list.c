@@ -1,9 +1,9 @@
 /* Files of sequences and optionals: SequenceProto, OptionalProto. */
 #include <string.h>
 
-#include "onnx/writer.h"
-#include "opf_abi.h"
 #include "onnx/reader.h"
+#include "onnx/writer.h"
+#include "opf_heap.h"
 #include "schema.pb.h"
 
 enum { HOLDS_TENSOR = 1, HOLDS_SEQUENCE = 3 }; /* SequenceProto.DataType and OptionalProto.DataType */

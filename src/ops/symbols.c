@@ -89,7 +89,7 @@ static bool check_rank_pin(opf_module *module, const opf_pin *pin) {
     for (size_t i = 0; i < module->graph->inputs.count; i++) {
         const opf_value *value = module->graph->inputs.data[i];
         if (strcmp(value->name, pin->input) != 0) continue;
-        if (value->rank == pin->size) return true;
+        if ((value->list ? value->list->rank : value->rank) == pin->size) return true;
         opf_text type = {0};
         opf_value_print_type(value, &type);
         opf_diag_add(module->diags, OPF_ERROR, "usage", place, "the shape given for input '%s' has rank %lld; the input is %s", pin->input, (long long)pin->size, opf_text_string(&type));
@@ -190,7 +190,7 @@ static void type_list_input(input_typing *typing, opf_value *value) {
     opf_list_type *list = opf_arena_copy(module->arena, declared, sizeof *list);
     if (list->rank < 0) list->rank = pinned_rank(value, typing->pins, typing->n_pins);
     for (size_t k = 0; k < typing->n_pins; k++)
-        if (typing->pins[k].input && !typing->pins[k].nominal_only && strcmp(typing->pins[k].input, value->name) == 0 && typing->pins[k].axis < list->rank)
+        if (typing->pins[k].input && !typing->pins[k].nominal_only && strcmp(typing->pins[k].input, value->name) == 0 && typing->pins[k].axis >= 0 && typing->pins[k].axis < list->rank)
             list->dims[typing->pins[k].axis] = opf_int(module->pool, typing->pins[k].size);
     value->dtype = value->declared_dtype;
     value->rank = 1;

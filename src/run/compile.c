@@ -110,10 +110,11 @@ static opf_status report(const opf_compilation *c, const char *what, const unit 
 }
 
 static opf_status link_all(const opf_compilation *c, const unit *units) {
-    const char **tail = calloc((size_t)c->count + (size_t)c->n_linked + 5, sizeof *tail);
+    const char **tail = calloc((size_t)c->count + (size_t)c->n_linked + 6, sizeof *tail);
     if (!tail) opf_out_of_memory();
     size_t n = 0;
     tail[n++] = "-shared";
+    tail[n++] = "-Wl,-Bsymbolic"; /* several of them in one process: each has its own */
     tail[n++] = "-Wl,--no-undefined";
     for (int i = 0; i < c->count; i++) tail[n++] = units[i].object;
     for (int i = 0; i < c->n_linked; i++) tail[n++] = c->linked[i];

@@ -53,9 +53,9 @@ static float x[8] = {1, 2, 3, 4, 5, 6, 7, 8};
 static int64_t x_dims[] = {2, 4}, one[] = {1}, two[] = {2};
 
 static void fill(opf_array *inputs, const int64_t *axes, const int64_t *repeats) {
-    inputs[0] = (opf_array){"x", 1, 2, x_dims, x};
-    inputs[1] = (opf_array){"axes", 7, 1, one, axes};
-    inputs[2] = (opf_array){"repeats", 7, 1, two, repeats};
+    inputs[0] = (opf_array){.name = "x", .dtype = 1, .rank = 2, .dims = x_dims, .data = x};
+    inputs[1] = (opf_array){.name = "axes", .dtype = 7, .rank = 1, .dims = one, .data = axes};
+    inputs[2] = (opf_array){.name = "repeats", .dtype = 7, .rank = 1, .dims = two, .data = repeats};
 }
 
 static const float *run(opf_session *session, int64_t axis, int64_t down, int64_t across, int64_t *dims) {
@@ -106,7 +106,7 @@ static void bound_models_hold_their_values(void **state) {
     opf_model *bound;
     opf_session *session;
     fill(inputs, axes, repeats);
-    inputs[0] = (opf_array){"x", 0, 0, NULL, NULL}; /* not looked at */
+    inputs[0] = (opf_array){.name = "x", .dtype = 0, .rank = 0, .dims = NULL, .data = NULL}; /* not looked at */
     assert_int_equal(opf_model_bind(&bound, model, inputs), OPF_OK);
     assert_true(opf_model_input(bound, 1).by_value && opf_model_input(bound, 2).by_value);
     assert_int_equal(opf_model_output(bound, 0).dims[1], 3);
