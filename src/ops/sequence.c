@@ -27,6 +27,8 @@ static bool is_tensor(opf_call *call, int input) {
 }
 
 static opf_library_call *list_kernel(opf_call *call, const char *name, int n_inputs) {
+    for (int k = 0; k < n_inputs && !call->failed; k++)
+        if (opf_call_input(call, k) && opf_dtype_bits(opf_call_dtype(call, k)) < 8) opf_call_error(call, "unsupported", "a sequence of %s is not supported", opf_dtype_name(opf_call_dtype(call, k)));
     opf_library_call *library = opf_call_library(call, name, n_inputs, 1);
     library->takes_memory = library->reads_strings = true;
     return library;
