@@ -170,6 +170,8 @@ opf_status opf_model_explain(opf_model *model, const char *format, char **out); 
 opf_status opf_model_why(opf_model *model, const char *a, const char *b, const char *format, char **out);
 opf_status opf_model_trace(opf_model *model, const char *format, char **out);  /* how the groups came to be, step by step */
 opf_status opf_model_memory(opf_model *model, const char *format, char **out); /* the workspace over time; what each fusion saved */
+/* What would be gained if operators of refused uses were written out in smaller ones: each kind is tried. */
+opf_status opf_model_try_decompose(opf_model *model, const char *format, char **out);
 /* What has become of the fusion since `old`, a file that opf_model_explain wrote as "json": of another model, exporter, opset,
  * policy or version. OPF_ERROR_MISMATCH, with the report, where nodes that were one kernel are so no longer. */
 opf_status opf_model_compare(opf_model *model, const char *old, const char *format, char **out);

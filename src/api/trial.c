@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "pass/decompose.h"
 #include "pass/pass.h"
 
 static opf_status fuse_changed(opf_tried *out, opf_model *model, const opf_trial *trial) {
@@ -83,4 +84,9 @@ bool opf_change_copy(opf_module *module, const opf_trial *trial) {
             if (user->inputs[i] == node->outputs[k]) opf_node_set_input(user, i, value);
     }
     return true;
+}
+
+bool opf_change_write_out(opf_module *module, const opf_trial *trial) {
+    opf_node *node = find_node(module->graph, trial->node);
+    return node && opf_decompose(node);
 }

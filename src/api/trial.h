@@ -30,5 +30,7 @@ opf_status opf_try(opf_tried *out, opf_model *model, const opf_trial *trial);
 bool opf_change_drop_output(opf_module *module, const opf_trial *trial);
 /* `user` gets a copy of `node` for itself. */
 bool opf_change_copy(opf_module *module, const opf_trial *trial);
+/* `node` is written out in smaller operators (pass/decompose.h). */
+bool opf_change_write_out(opf_module *module, const opf_trial *trial);
 
 #endif

@@ -5,6 +5,7 @@
 #include "api/trial.h"
 #include "fuse/explain_json.h"
 #include "fuse/pair.h"
+#include "pass/decompose.h"
 
 enum { MOST_TRIALS = 4, NO_LIMIT = 1 << 20 };
 
@@ -52,6 +53,12 @@ static void choose_trials(question *q, opf_arena *arena) {
         plain.what = opf_arena_printf(arena, "'%s' no model output", output->name);
         plain.value = output->name;
         plain.change = opf_change_drop_output;
+        add_trial(q, plain);
+    }
+    if (opf_has_decomposition(cut->to)) {
+        plain.what = opf_arena_printf(arena, "'%s' (%s) written out", cut->to->name, cut->to->op);
+        plain.node = cut->to->name;
+        plain.change = opf_change_write_out;
         add_trial(q, plain);
     }
     if (has_other_users(cut, q->pair.fusion->graph)) {

@@ -91,6 +91,7 @@ static bool set_all(tool *t, const char *argument) { (void)argument; return t->a
 static bool set_before(tool *t, const char *argument) { (void)argument; return t->before = true; }
 static bool set_after(tool *t, const char *argument) { (void)argument; return t->after = true; }
 static bool set_trace(tool *t, const char *argument) { (void)argument; return t->trace = true; }
+static bool set_try_decompose(tool *t, const char *argument) { (void)argument; return t->try_decompose = true; }
 static bool set_memory(tool *t, const char *argument) { (void)argument; return t->memory = true; }
 static bool set_diff(tool *t, const char *argument) { return *(t->diff = argument) != '\0'; }
 static bool set_why_a(tool *t, const char *argument) { return *(t->why_a = argument) != '\0'; }
@@ -125,6 +126,7 @@ static const option options[] = {
     {"--why", "A B", FOR_EXPLAIN, "why these two nodes are or are not one kernel, and what would change it", set_why_a},
     {"--trace", NULL, FOR_EXPLAIN, "how the groups came to be, step by step", set_trace},
     {"--memory", NULL, FOR_EXPLAIN, "the workspace over time, and what each fusion saved", set_memory},
+    {"--try-decompose", NULL, FOR_EXPLAIN, "what would be gained if operators of refused uses were written out in smaller ones", set_try_decompose},
     {"--diff", "OLD.json", FOR_EXPLAIN, "what has changed since an earlier `explain --json`; status 3 where a fusion was lost", set_diff},
     {"--target", "NAME", FOR_BUILD, "row of the machine table to build for, or a file", NULL},
     {"--embed-weights", NULL, FOR_BUILD, "plain C: the weights go into the object", set_embed_weights},

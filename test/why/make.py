@@ -42,6 +42,8 @@ CASES = {
     "sum_of_products": ("two anchors that meet in one addition", "float[8,16] x => float[8,32] y", "float[16,32] w, float[16,32] v",
                         "[one] m = MatMul(x, w) [two] n = MatMul(x, v) [add] y = Add(m, n)", "--fuse=tvm", "two", "add", "refused anchor-sink add"),
     "in_front": ("element-wise work in front of an anchor", "float[1,4,8,8] x => float[1,4,6,6] y", "float[4,4,3,3] w", "[relu] r = Relu(x) [conv] y = Conv(r, w)", "--fuse=tvm", "relu", "conv", "refused before-anchor conv"),
+    "pooled": ("a pool over everything, which is a reduction when it is written out", "float[1,16,32,32] x => float[1,16,1,1] y", "",
+               "[relu] r = Relu(x) [pool] y = GlobalAveragePool(r)", "--fuse=tvm", "relu", "pool", "refused before-anchor pool"),
     "residual": ("a residual around an anchor", "float[1,4,8,8] x => float[1,4,8,8] y", "float[4,4,3,3] w",
                  "[relu] r = Relu(x) [conv] c = Conv<pads=[1,1,1,1]>(r, w) [add] y = Add(c, r)", "--fuse=tvm", "relu", "add", "refused anchor-between conv"),
     "around_reduction": ("a way around a reduction", "float[N,8] x => float[N,8] y", "int64[1] axes = {1}",
