@@ -11,6 +11,13 @@ typedef struct opf_attempt {
 } opf_attempt;
 typedef OPF_VEC(opf_attempt) opf_attempts;
 
+/* The latest attempt to join a group with one in front of it. */
+typedef struct opf_latest {
+    int source;             /* -1: none yet */
+    int join_count;         /* growth->join_count at that time */
+    opf_outcome outcome;
+} opf_latest;
+
 typedef struct opf_growth {
     opf_fuser *fuser;
     opf_node_list *members; /* per group number, in graph order; empty for groups that were joined to others */
@@ -22,14 +29,21 @@ typedef struct opf_growth {
     opf_outcome *joins;     /* per node: of concatenations alone in their group; OPF_RULE_SINGLE of all others */
     bool *gate;             /* per node: joined as a small value of another group */
     opf_node_list *users, *producers; /* per node, those that run, each once */
+    int *order, *place;     /* groups in topological order; where each stands in it (reach.c) */
     /* The set of groups that is being looked at. */
     int *ahead, *behind;    /* stamp per group: can be reached from the source, reaches the sink */
     int stamp;
     int *queue;
     OPF_VEC(int) set;
+    opf_latest *latest;     /* per group */
+    int join_count;         /* groups joined so far */
     opf_attempts *attempts; /* per node; of uses that lead out of its group */
 } opf_growth;
 
+/* Puts the groups in order; once, when members and links are there. */
+void opf_growth_order(opf_growth *growth);
+/* To be called before the set's groups become one: puts them side by side in the order. */
+void opf_growth_reorder(opf_growth *growth);
 /* growth->set becomes source, sink and every group on a way from one to the other. */
 void opf_growth_between(opf_growth *growth, int source, int sink);
 /* Is there a way from one group to another? */

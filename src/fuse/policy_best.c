@@ -37,47 +37,6 @@ static void link_nodes(opf_growth *growth)
     }
 }
 
-/* Marks all groups that `from` leads to by `links` without entering `end`. */
-static void reach(opf_growth *growth, const opf_node_list *links, int *stamps, int from, int end)
-{
-    int count = 0;
-    growth->queue[count++] = from;
-    stamps[from] = growth->stamp;
-    for (int at = 0; at < count; at++) {
-        const opf_node_list *members = &growth->members[growth->queue[at]];
-        for (size_t m = 0; m < members->count; m++) {
-            const opf_node_list *next = &links[members->data[m]->id];
-            for (size_t i = 0; i < next->count; i++) {
-                int group = growth->fuser->group_of[next->data[i]->id];
-                if (group == end || stamps[group] == growth->stamp)
-                    continue;
-                stamps[group] = growth->stamp;
-                growth->queue[count++] = group;
-            }
-        }
-    }
-}
-
-bool opf_growth_leads(opf_growth *growth, int from, int to)
-{
-    growth->stamp++;
-    reach(growth, growth->users, growth->ahead, from, -1);
-    return growth->ahead[to] == growth->stamp;
-}
-
-void opf_growth_between(opf_growth *growth, int source, int sink)
-{
-    growth->stamp++;
-    reach(growth, growth->users, growth->ahead, source, sink);
-    reach(growth, growth->producers, growth->behind, sink, source);
-    growth->set.count = 0;
-    OPF_PUSH(growth->fuser->arena, &growth->set, source);
-    OPF_PUSH(growth->fuser->arena, &growth->set, sink);
-    for (int g = 0; g < growth->fuser->n_groups; g++)
-        if (g != source && g != sink && growth->ahead[g] == growth->stamp && growth->behind[g] == growth->stamp)
-            OPF_PUSH(growth->fuser->arena, &growth->set, g);
-}
-
 /* ---- joining ---- */
 
 static void number_members(opf_growth *growth, int group, int number)
@@ -165,6 +124,8 @@ void opf_growth_join(opf_growth *growth, opf_node_list nodes, opf_kind kind, opf
     int into = growth->set.data[0];
     opf_event event = {"growth", opf_rules[rule].id, true, NULL, NULL, NULL, nodes.data, (int)nodes.count};
     OPF_PUSH(growth->fuser->arena, &growth->fuser->fusion->trace->events, event);
+    growth->join_count++;
+    opf_growth_reorder(growth);
     for (size_t s = 1; s < growth->set.count; s++)
         growth->members[growth->set.data[s]].count = 0;
     growth->members[into] = nodes;
@@ -175,7 +136,7 @@ void opf_growth_join(opf_growth *growth, opf_node_list nodes, opf_kind kind, opf
 }
 
 /* Tries the two groups with all between. `do_join` false: only says what would come of it. */
-static opf_outcome try_join(opf_growth *growth, int source, int sink, bool do_join)
+static opf_outcome try_groups(opf_growth *growth, int source, int sink, bool do_join)
 {
     opf_growth_between(growth, source, sink);
     size_t count = 0;
@@ -193,6 +154,17 @@ static opf_outcome try_join(opf_growth *growth, int source, int sink, bool do_jo
     if (do_join && outcome.rule == OPF_RULE_ROWS)
         opf_growth_join(growth, nodes, kind, OPF_RULE_ROWS);
     return outcome;
+}
+
+/* The same; many uses may lead from one group to another, and until some groups are joined the answer stays the same. */
+static opf_outcome try_join(opf_growth *growth, int source, int sink, bool do_join)
+{
+    opf_latest *latest = &growth->latest[sink];
+    if (latest->source == source && latest->join_count == growth->join_count && !(do_join && latest->outcome.rule == OPF_RULE_ROWS))
+        return latest->outcome;
+    *latest = (opf_latest){source, growth->join_count, {0}};
+    latest->outcome = try_groups(growth, source, sink, do_join);
+    return latest->outcome;
 }
 
 /* One attempt for each use that leads out of the node's group; true where a group grew. */
@@ -391,10 +363,11 @@ static opf_growth *new_growth(opf_fuser *fuser)
         .ahead = OPF_ARRAY(arena, int, groups),
         .behind = OPF_ARRAY(arena, int, groups),
         .queue = OPF_ARRAY(arena, int, groups),
+        .latest = OPF_ARRAY(arena, opf_latest, groups),
         .attempts = OPF_ARRAY(arena, opf_attempts, n),
     };
     for (int g = 0; g < groups; g++)
-        growth->light[g] = growth->view[g] = true;
+        growth->light[g] = growth->view[g] = true, growth->latest[g].source = -1;
     for (int i = 0; i < n; i++) {
         int g = fuser->group_of[i];
         OPF_PUSH(arena, &growth->members[g], fuser->graph->nodes.data[i]);
@@ -404,6 +377,7 @@ static opf_growth *new_growth(opf_fuser *fuser)
         growth->view[g] = growth->view[g] && is_view(fuser->graph->nodes.data[i]);
     }
     link_nodes(growth);
+    opf_growth_order(growth);
     return growth;
 }
 
