@@ -10,7 +10,7 @@ opfuse run $model --input x=ones --shape x=3,4 --input axes=axes.npy --input rep
 opfuse run $model --input x=ones --shape x=3,4 --input axes=other.npy --input repeats=ones --shape repeats=2
 opfuse verify $model --shape x=3,4 --input axes=axes.npy --input repeats=ones --shape repeats=2 --fuse=none
 opfuse explain $model --shape x=3,4 --input axes=axes.npy --input repeats=ones --shape repeats=2
-opfuse build $model --input axes=axes.npy --input repeats=ones --shape repeats=2 -o net.so
+opfuse build $model --input axes=axes.npy --input repeats=ones --shape repeats=2 -o net.so >build.txt
 grep Made net.h
 cat >use.c <<END
 #include "net.h"
