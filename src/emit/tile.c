@@ -50,6 +50,19 @@ static const opf_expr *flattened(opf_tile_printer *p, const opf_expr *offset) {
     return opf_expr_bind(p->pool, offset, first + 1, bind);
 }
 
+void opf_tile_choose_sum(opf_tile_printer *p, size_t k) {
+    p->b = k ? &p->tile->siblings.data[k - 1].b : &p->tile->b;
+    p->mark = k ? opf_arena_printf(opf_pool_arena(p->pool), "_%zu", k + 1) : "";
+}
+
+/* How the sum that is the stage is spelled; NULL: it is none. */
+static const char *sums_of(const opf_tile_printer *p, int stage) {
+    if (stage == p->tile->anchor) return p->sums;
+    for (size_t k = 0; k < p->tile->siblings.count; k++)
+        if (p->tile->siblings.data[k].anchor == stage) return opf_arena_printf(opf_pool_arena(p->pool), "sums_%zu[i]", k + 2);
+    return NULL;
+}
+
 static void print_load(void *data, const opf_expr *load, opf_text *out) {
     opf_tile_printer *p = data;
     if (load->index >= OPF_TILE_HOISTED) {
@@ -58,9 +71,10 @@ static void print_load(void *data, const opf_expr *load, opf_text *out) {
     }
     if (load->index >= p->n_inputs) {
         int stage = load->index - p->n_inputs;
-        if (stage != p->tile->anchor) opf_text_printf(out, "t%d", stage);
-        else if (load->dtype == OPF_FLOAT32) opf_text_add(out, p->sums);
-        else opf_text_printf(out, "opf_%s_to_f32(opf_f32_to_%s(%s))", opf_emit_suffix((opf_dtype)load->dtype), opf_emit_suffix((opf_dtype)load->dtype), p->sums);
+        const char *sums = sums_of(p, stage);
+        if (!sums) opf_text_printf(out, "t%d", stage);
+        else if (load->dtype == OPF_FLOAT32) opf_text_add(out, sums);
+        else opf_text_printf(out, "opf_%s_to_f32(opf_f32_to_%s(%s))", opf_emit_suffix((opf_dtype)load->dtype), opf_emit_suffix((opf_dtype)load->dtype), sums);
         return;
     }
     const opf_value *value = p->group->stages.inputs.data[load->index];
@@ -121,7 +135,10 @@ static void print_buffers(opf_tile_printer *p) {
     const opf_tile *tile = p->tile;
     usage u = {p, OPF_ARRAY(opf_pool_arena(p->pool), bool, p->n_inputs)};
     if (tile->a.source != OPF_SOURCE_CONSTANT) opf_expr_visit(p->pool, tile->a.value, visit_use, &u);
-    if (tile->b.source != OPF_SOURCE_CONSTANT) opf_expr_visit(p->pool, tile->b.value, visit_use, &u);
+    for (size_t k = 0; k < opf_tile_sums(p); k++) {
+        opf_tile_choose_sum(p, k);
+        if (p->b->source != OPF_SOURCE_CONSTANT) opf_expr_visit(p->pool, p->b->value, visit_use, &u);
+    }
     for (size_t i = 0; i < tile->epilogue.count; i++) opf_expr_visit(p->pool, tile->epilogue.data[i].body, visit_use, &u);
     for (int i = 0; i < p->n_inputs; i++)
         if (u.used[i]) opf_tile_line(p, "const %s *restrict p%d = args->p[%d];", opf_emit_ctype(p->group->stages.inputs.data[i]->dtype), i, i);
@@ -133,19 +150,25 @@ static void print_buffers(opf_tile_printer *p) {
 
 static void print_scratch(opf_tile_printer *p) {
     const opf_tile *tile = p->tile;
-    const struct { opf_dim floats; const char *name, *type; } parts[] = {
-        {tile->a_floats, "a_panels", "float"}, {tile->b_floats, tile->b.source == OPF_SOURCE_WINDOW ? "window" : "b_panels", "float"},
-        {tile->at_floats, "at", "int32_t"},    {tile->tail_floats, "b_tail", "float"},
-        {tile->block_floats, "block", "float"},
-    };
+    typedef struct scratch { opf_dim floats; const char *name, *type; } scratch;
+    OPF_VEC(scratch) parts = {0};
+    opf_arena *arena = opf_pool_arena(p->pool);
+    OPF_PUSH(arena, &parts, (scratch){tile->a_floats, "a_panels", "float"});
+    OPF_PUSH(arena, &parts, (scratch){tile->b_floats, tile->b.source == OPF_SOURCE_WINDOW ? "window" : "b_panels", "float"});
+    OPF_PUSH(arena, &parts, (scratch){tile->at_floats, "at", "int32_t"});
+    for (size_t k = 0; k < opf_tile_sums(p); k++) {
+        opf_tile_choose_sum(p, k);
+        OPF_PUSH(arena, &parts, (scratch){tile->tail_floats, opf_arena_printf(arena, "b_tail%s", p->mark), "float"});
+        OPF_PUSH(arena, &parts, (scratch){tile->block_floats, opf_arena_printf(arena, "block%s", p->mark), "float"});
+    }
     const opf_expr *offset = opf_int(p->pool, 0);
     if (opf_is_value(p->nest->scratch_bytes, 0)) return;
     opf_tile_line(p, "float *scratch = (float *)(void *)(args->scratch + (size_t)part * args->scratch_stride);");
-    for (size_t i = 0; i < OPF_COUNT(parts); i++) {
-        if (opf_is_value(parts[i].floats, 0)) continue;
-        bool floats = parts[i].type[0] == 'f';
-        opf_tile_line(p, "%s *restrict %s = %s(scratch + %s);", parts[i].type, parts[i].name, floats ? "" : "(int32_t *)(void *)", opf_tile_operand_text(p, offset));
-        offset = opf_add(p->pool, offset, parts[i].floats);
+    for (size_t i = 0; i < parts.count; i++) {
+        if (opf_is_value(parts.data[i].floats, 0)) continue;
+        bool floats = parts.data[i].type[0] == 'f';
+        opf_tile_line(p, "%s *restrict %s = %s(scratch + %s);", parts.data[i].type, parts.data[i].name, floats ? "" : "(int32_t *)(void *)", opf_tile_operand_text(p, offset));
+        offset = opf_add(p->pool, offset, parts.data[i].floats);
     }
 }
 
@@ -215,34 +238,38 @@ static const char *packed_origin(opf_tile_printer *p, const opf_tile_operand *op
 static void print_origins(opf_tile_printer *p) {
     const opf_tile *tile = p->tile;
     if (tile->a.source == OPF_SOURCE_CONSTANT) opf_tile_line(p, "const float *restrict a_panels = %s;", packed_origin(p, &tile->a, tile->rows, tile->height));
-    if (tile->b.source == OPF_SOURCE_CONSTANT) opf_tile_line(p, "const float *restrict b_panels = %s;", packed_origin(p, &tile->b, tile->columns, p->panel));
-    if (tile->b.source == OPF_SOURCE_ROWS) opf_tile_line(p, "const float *restrict b_rows = p%d + %s;", tile->b.input, opf_tile_operand_text(p, tile->b.base));
+    for (size_t k = 0; k < opf_tile_sums(p); k++) {
+        opf_tile_choose_sum(p, k);
+        if (p->b->source == OPF_SOURCE_CONSTANT) opf_tile_line(p, "const float *restrict b_panels%s = %s;", p->mark, packed_origin(p, p->b, tile->columns, p->panel));
+        if (p->b->source == OPF_SOURCE_ROWS) opf_tile_line(p, "const float *restrict b_rows%s = p%d + %s;", p->mark, p->b->input, opf_tile_operand_text(p, p->b->base));
+    }
 }
 
 static const char *b_text(opf_tile_printer *p, bool tail) {
     const opf_tile *tile = p->tile;
     opf_arena *arena = opf_pool_arena(p->pool);
     const char *depth = opf_tile_operand_text(p, tile->depth);
-    switch (tile->b.source) {
-    case OPF_SOURCE_CONSTANT: return opf_arena_printf(arena, "b_panels + c * %s + k * %d, %d", depth, p->panel, p->panel);
+    switch (p->b->source) {
+    case OPF_SOURCE_CONSTANT: return opf_arena_printf(arena, "b_panels%s + c * %s + k * %d, %d", p->mark, depth, p->panel, p->panel);
     case OPF_SOURCE_PANELS: return opf_arena_printf(arena, "b_panels + (c - column_begin) * %s + k * %d, %d", depth, p->panel, p->panel);
     case OPF_SOURCE_WINDOW: return "window + c, at + k";
     case OPF_SOURCE_ROWS: break;
     }
-    if (tail && tile->packs_tail) return opf_arena_printf(arena, "b_tail + k * %d, %d", p->panel, p->panel);
-    const char *step = opf_tile_operand_text(p, tile->b.step);
-    return opf_arena_printf(arena, "b_rows + k * %s + c, %s", step, step);
+    if (tail && tile->packs_tail) return opf_arena_printf(arena, "b_tail%s + k * %d, %d", p->mark, p->panel, p->panel);
+    const char *step = opf_tile_operand_text(p, p->b->step);
+    return opf_arena_printf(arena, "b_rows%s + k * %s + c, %s", p->mark, step, step);
 }
 
 static void print_call(opf_tile_printer *p, int width, bool tail) {
     const opf_tile *tile = p->tile;
     bool runtime = tile->a.source == OPF_SOURCE_PANELS;
+    const char *block = opf_arena_printf(opf_pool_arena(p->pool), "block%s + (r - rows_begin) * pitch + (c - block_begin)", p->mark);
     opf_tile_line(p, "opf_tile_%dx%d%s(steps, a_panels + %s * %s + k * %d, %s, %s, pitch, k == 0);", tile->height, width,
                   tile->b.source == OPF_SOURCE_WINDOW ? "_at" : "", runtime ? "(r - row_begin)" : "r", opf_tile_operand_text(p, tile->depth),
-                  tile->height, b_text(p, tail), tile->stores_direct ? "sums + r * pitch + c" : "block + (r - rows_begin) * pitch + (c - block_begin)");
+                  tile->height, b_text(p, tail), tile->stores_direct ? "sums + r * pitch + c" : block);
 }
 
-static void print_tiles(opf_tile_printer *p) {
+static void print_tiles_of_sum(opf_tile_printer *p) {
     const opf_tile *tile = p->tile;
     bool split = tile->tail != tile->width || tile->packs_tail;
     opf_tile_open(p, "for (int64_t c = block_begin; c < block_end; c += %d)", p->panel);
@@ -261,6 +288,13 @@ static void print_tiles(opf_tile_printer *p) {
     print_call(p, tile->width, false);
     p->indent--;
     opf_tile_close(p);
+}
+
+static void print_tiles(opf_tile_printer *p) {
+    for (size_t k = 0; k < opf_tile_sums(p); k++) {
+        opf_tile_choose_sum(p, k);
+        print_tiles_of_sum(p);
+    }
 }
 
 static void print_passes(opf_tile_printer *p) {

@@ -149,10 +149,17 @@ static void print_elements(opf_tile_printer *p, const opf_expr *const *bodies) {
     p->names[last] = name;
 }
 
+static void print_sums(opf_tile_printer *p, const char *offset) {
+    for (size_t k = 0; k < opf_tile_sums(p); k++) {
+        opf_tile_choose_sum(p, k);
+        opf_tile_line(p, "const float *restrict sums%s = block%s + %s;", p->mark, p->mark, offset);
+    }
+}
+
 static void print_flat_columns(opf_tile_printer *p, const opf_expr *const *bodies) {
     const opf_tile *tile = p->tile;
     bool window = tile->b.source == OPF_SOURCE_WINDOW;
-    opf_tile_line(p, "const float *restrict sums = block + (r - rows_begin) * pitch;");
+    print_sums(p, "(r - rows_begin) * pitch");
     opf_tile_open(p, "for (int64_t i = 0; i < block_end - block_begin; i++)");
     opf_tile_line(p, "const int64_t %s = block_begin + i%s;", p->names[opf_tile_first_depth(tile) - 1], window ? " + column_begin" : "");
     print_elements(p, bodies);
@@ -167,7 +174,7 @@ static void print_lines(opf_tile_printer *p, const opf_expr *const *bodies) {
     opf_tile_open(p, "for (int64_t line = block_begin / %s; line * %s < block_end; line++)", pitch, pitch);
     opf_tile_line(p, "const int64_t %s = line%s, before = line * %s - block_begin;", p->names[first], window ? " + line_begin" : "", pitch);
     opf_tile_line(p, "const int64_t begin = opf_max_i64(-before, 0), end = opf_min_i64(block_end - block_begin - before, %s);", width);
-    opf_tile_line(p, "const float *restrict sums = block + (r - rows_begin) * pitch + before + begin;");
+    print_sums(p, "(r - rows_begin) * pitch + before + begin");
     opf_tile_open(p, "for (int64_t i = 0; i < end - begin; i++)");
     opf_tile_line(p, "const int64_t %s = begin + i;", p->names[first + 1]);
     print_elements(p, bodies);

@@ -20,6 +20,8 @@ typedef struct opf_tile_printer {
     int indent;
     int n_inputs, panel;       /* panel: columns of a panel */
     const char *names[3 * OPF_MAX_RANK + OPF_TILE_EXTRA]; /* of the variables, "i_oc" */
+    const opf_tile_operand *b; /* the second operand that is being printed: the tile's, or a sibling's … */
+    const char *mark;          /* … and what its names end in: "", "_2", … */
     const char *sums;          /* how the anchor's value is spelled, in the epilogue */
     bool flat_columns;         /* the epilogue walks the columns as one loop */
     bool used_sizes[OPF_TILE_SIZES];
@@ -33,6 +35,10 @@ void opf_tile_close(opf_tile_printer *p);
 /* Text of an expression over the axes' variables; lives until the nest's arena goes. `_operand` in brackets where needed. */
 const char *opf_tile_text(opf_tile_printer *p, const opf_expr *e);
 const char *opf_tile_operand_text(opf_tile_printer *p, const opf_expr *e);
+
+/* The second operand of sum k: the tile's own (0), then those of the siblings. */
+void opf_tile_choose_sum(opf_tile_printer *p, size_t k);
+static inline size_t opf_tile_sums(const opf_tile_printer *p) { return 1 + p->tile->siblings.count; }
 
 /* Row-major offset of element `indices` of a tensor. */
 const opf_expr *opf_tile_offset(opf_tile_printer *p, const opf_value *value, const opf_expr *const *indices);

@@ -289,7 +289,10 @@ static void print_tail(opf_tile_printer *p) {
     else opf_tile_open(p, "if (column_end == %s && %s %% %d != 0)", columns, columns, p->panel);
     opf_tile_line(p, "/* the last columns do not fill a panel: from a copy with zeros behind them */");
     opf_tile_line(p, "const int64_t c = %s / %d * %d;", columns, p->panel, p->panel);
-    opf_tile_line(p, "opf_pack_panel(b_tail, %d, b_rows + c, 1, %s, %s - c, %s);", p->panel, print(p, tile->b.step), columns, print(p, tile->depth));
+    for (size_t k = 0; k < opf_tile_sums(p); k++) {
+        opf_tile_choose_sum(p, k);
+        opf_tile_line(p, "opf_pack_panel(b_tail%s, %d, b_rows%s + c, 1, %s, %s - c, %s);", p->mark, p->panel, p->mark, print(p, p->b->step), columns, print(p, tile->depth));
+    }
     opf_tile_close(p);
 }
 

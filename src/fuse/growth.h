@@ -71,6 +71,9 @@ void opf_grow_copies(opf_growth *growth);
 void opf_grow_joins(opf_growth *growth);
 /* Small values that only one group reads are computed whole by each part of it (gates.c). */
 void opf_grow_gates(opf_growth *growth);
+/* Groups whose contractions share an operand become one kernel (grow_sums.c). */
+void opf_grow_sums(opf_growth *growth);
+
 /* Groups that read the same and nothing else become one kernel (siblings.c). */
 void opf_grow_siblings(opf_growth *growth);
 

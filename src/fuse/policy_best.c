@@ -320,8 +320,9 @@ static opf_outcome outcome_of_use(opf_fuser *fuser, const opf_node *from, const 
         if (opf_rules[tvm->rule].verdict == OPF_FUSED)
             return *tvm;
         bool in_front = growth->prologue[from->id] && !growth->prologue[to->id];
-        if (!in_front && fuser->formed[fuser->group_of[from->id]] == OPF_RULE_BLOCKS)
-            return (opf_outcome){.rule = OPF_RULE_BLOCKS};
+        opf_rule_number formed = fuser->formed[fuser->group_of[from->id]];
+        if (!in_front && (formed == OPF_RULE_BLOCKS || formed == OPF_RULE_SHARED_OPERAND))
+            return (opf_outcome){.rule = formed};
         return (opf_outcome){.rule = in_front ? OPF_RULE_PROLOGUE : OPF_RULE_ROWS};
     }
     if (growth->joins[to->id].rule != OPF_RULE_SINGLE && fuser->group_of[from->id] != fuser->group_of[to->id])
@@ -406,6 +407,7 @@ void opf_policy_best(opf_fuser *fuser)
     take_prologues(growth);
     opf_grow_blocks(growth);
     take_prologues(growth);
+    opf_grow_sums(growth);
     opf_grow_copies(growth);
     opf_grow_gates(growth);
     opf_grow_siblings(growth);

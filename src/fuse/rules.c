@@ -26,6 +26,8 @@ const opf_rule opf_rules[OPF_RULE_COUNT] = {
         "'{from}' ({from_kind}) is cheap and computed again by each of its readers, '{to}' among them: '{value}' is never stored"},
     [OPF_RULE_GATE] = {"gate", -1, OPF_COPIED,
         "'{value}' is small: each part of the kernel of '{to}' computes it whole in its own scratch"},
+    [OPF_RULE_SHARED_OPERAND] = {"shared-operand", -1, OPF_FUSED,
+        "'{from}' and '{to}' are in one kernel with contractions that share an operand and are computed side by side"},
     [OPF_RULE_PINNED] = {"pinned", -1, OPF_FUSED, "the groups file puts '{from}' and '{to}' in one group"},
 
     [OPF_RULE_POLICY_NONE] = {"policy-none", -1, OPF_REFUSED, "policy none: each node is a kernel of its own"},

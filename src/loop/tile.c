@@ -18,6 +18,7 @@ static void describe(opf_tiler *tiler, const char *no_winograd) {
     opf_text text = {0};
     if (tile->winograd) opf_text_printf(&text, "Winograd F(%d x %d, 3 x 3), %lld lines of tiles a unit, ", tile->winograd, tile->winograd, (long long)opf_dim_nominal(tile->column_chunk) / tile->winograd);
     opf_text_printf(&text, "contraction, tile %d x %d vectors, A %s, B %s", tile->height, tile->width, source_name(tile->a.source), source_name(tile->b.source));
+    if (tile->siblings.count) opf_text_printf(&text, ", %zu sums of one A", 1 + tile->siblings.count);
     if (tile->depth_block) opf_text_printf(&text, ", depth in passes of %lld", (long long)tile->depth_block);
     opf_text_add(&text, tile->stores_direct ? ", stored from registers" : "");
     if (no_winograd) opf_text_printf(&text, "; winograd: %s", no_winograd);

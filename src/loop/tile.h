@@ -19,6 +19,8 @@
  *
  * A window of 3 x 3 taps at stride 1 may go through Winograd's products instead (loop/winograd.h): tiles are then the columns.
  *
+ * Sums that share A are computed side by side: A is packed and read from memory once.
+ *
  * What follows the anchor runs on blocks of the sums while these are in the cache: the epilogue. */
 #ifndef OPF_LOOP_TILE_H
 #define OPF_LOOP_TILE_H
@@ -61,6 +63,12 @@ typedef struct opf_tile_window {
     opf_dim extra;             /* places beyond the block's own columns */
 } opf_tile_window;
 
+/* Another sum of the group over the same axes with the same A: gate and up, queries, keys and values. */
+typedef struct opf_tile_sibling {
+    int anchor;                /* stage of the group */
+    opf_tile_operand b;        /* read in the same way as the tile's B: packed at build time, or rows in place */
+} opf_tile_sibling;
+
 /* A stage of the epilogue, in order. Loads of tensor n_inputs + s name the group's stage s: the anchor or an earlier stage here.
  * The anchor itself is one where it is a result. */
 typedef struct opf_tile_stage {
@@ -76,6 +84,7 @@ typedef struct opf_tile {
     opf_tile_axis *axes;       /* outer, row, column, depth: in this order */
     int n_outer, n_row, n_column, n_depth;
     opf_tile_operand a, b;
+    OPF_VEC(opf_tile_sibling) siblings; /* each with a block of sums of its own */
     opf_tile_window windows[2];/* of the column axes, outermost first; n_column of them, for OPF_SOURCE_WINDOW */
     const opf_expr *window_value; /* B over the outer and depth variables, with u in the place of each column variable */
     const opf_expr *const *point;      /* the anchor's plain variables over the axes: where a sum stands in results */
@@ -100,7 +109,8 @@ typedef struct opf_tile {
     bool packs_tail;           /* B in place: a last panel that is not full is read from a packed copy */
     opf_dim plane;             /* window: floats of one plane of the copy; Winograd: of one element of the transformed tiles */
     opf_dim window_floats, product_floats; /* Winograd's scratch: window, transformed input (b_floats), products, block */
-    opf_dim a_floats, b_floats, at_floats, tail_floats, block_floats; /* scratch of a part, in this order, each a multiple of 16 */
+    opf_dim a_floats, b_floats, at_floats, tail_floats, block_floats; /* scratch of a part, in this order, each a multiple of 16;
+                                  siblings' tails and blocks come behind, each of the same size */
 } opf_tile;
 
 static inline int opf_tile_first_row(const opf_tile *tile) { return tile->n_outer; }

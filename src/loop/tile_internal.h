@@ -47,6 +47,13 @@ bool opf_tiler_winograd(opf_tiler *tiler);
 bool opf_tiler_pack_filters(opf_tiler *tiler, const opf_expr *filters, int side);
 
 bool opf_tiler_anchor(opf_tiler *tiler);    /* the first part of opf_tiler_match */
+bool opf_tiler_is_anchor(const opf_tiler *tiler, int stage); /* the anchor or a sibling */
+
+/* ---- siblings (tile_siblings.c) ---- */
+bool opf_tiler_take_sibling(opf_tiler *tiler, int stage); /* a further sum: may it be one? */
+/* Its operands over the anchor's own axes become those over the tile's by `axes_of`; one of them must be A. */
+typedef const opf_expr *(*opf_axes_of)(const opf_tiler *tiler, const opf_expr *e, void *data);
+bool opf_tiler_sibling_operands(opf_tiler *tiler, opf_axes_of axes_of, void *data);
 /* Takes B's taps into windows of the columns; false where no depth axis slides along a column axis. */
 bool opf_tiler_windows(opf_tiler *tiler);
 

@@ -32,11 +32,13 @@ const opf_expr *opf_tiler_inline(opf_tiler *tiler, const opf_expr *e) {
 
 bool opf_tiler_anchor(opf_tiler *tiler) {
     tiler->tile->anchor = -1;
+    tiler->tile->siblings.count = 0;
     tiler->anchor = NULL;
     for (size_t s = 0; s < tiler->stages->list.count; s++) {
         const opf_stage *stage = tiler->stages->list.data[s];
         if (!stage->n_reduce) continue;
-        if (tiler->anchor) return opf_tiler_refuse(tiler, "the group holds more than one reduction");
+        if (tiler->anchor && !opf_tiler_take_sibling(tiler, (int)s)) return false;
+        if (tiler->anchor) continue;
         tiler->anchor = stage;
         tiler->tile->anchor = (int)s;
     }
@@ -58,14 +60,16 @@ static bool visit_dependence(const opf_expr *e, void *data) {
     return !d->found;
 }
 
-static void find_dependent(opf_tiler *tiler) {
+static bool find_dependent(opf_tiler *tiler) {
     tiler->depends = OPF_ARRAY(tiler->arena, bool, tiler->stages->list.count);
     tiler->depends[tiler->tile->anchor] = true;
     for (size_t s = (size_t)tiler->tile->anchor + 1; s < tiler->stages->list.count; s++) {
         dependence d = {tiler, false};
         opf_expr_visit(tiler->pool, tiler->stages->list.data[s]->body, visit_dependence, &d);
-        tiler->depends[s] = d.found;
+        if (opf_tiler_is_anchor(tiler, (int)s) && d.found) return opf_tiler_refuse(tiler, "one sum depends on another");
+        tiler->depends[s] = d.found || opf_tiler_is_anchor(tiler, (int)s);
     }
+    return true;
 }
 
 /* ---- axes ---- */
@@ -176,6 +180,16 @@ static void count_roles(opf_tile *tile) {
     for (int k = 0; k < tile->n_axes; k++) ++*counts[tile->axes[k].role];
 }
 
+typedef struct placing { const candidate *c; const opf_expr *const *bind; } placing;
+
+/* An operand of a sibling over the tile's axes: what a split axis was replaced by may hold axes that were split later. */
+static const opf_expr *over_axes(const opf_tiler *tiler, const opf_expr *e, void *data) {
+    const placing *p = data;
+    opf_domain domain = {p->c->n, p->c->extents};
+    for (int level = 0; level < 8; level++) e = opf_expr_simplify(tiler->pool, opf_expr_bind(tiler->pool, e, p->c->n, p->c->value), domain);
+    return opf_expr_bind(tiler->pool, e, p->c->n, p->bind);
+}
+
 /* The anchor's plain variables over the tile's axes: what a split axis was replaced by may hold axes that were split later. */
 static void set_point(opf_tiler *tiler, const candidate *c, const opf_expr *const *bind) {
     tiler->root = OPF_ARRAY(tiler->arena, const opf_expr *, tiler->anchor->n_axes);
@@ -267,7 +281,7 @@ static bool assign_roles(opf_tiler *tiler, candidate *c) {
     tiler->tile->a.value = opf_expr_bind(tiler->pool, c->left, c->n, bind);
     tiler->tile->b.value = opf_expr_bind(tiler->pool, c->right, c->n, bind);
     set_point(tiler, c, bind);
-    return true;
+    return opf_tiler_sibling_operands(tiler, over_axes, &(placing){c, bind});
 }
 
 static bool count_node(const opf_expr *e, void *data) {
@@ -280,7 +294,7 @@ bool opf_tiler_match(opf_tiler *tiler) {
     if (!opf_tiler_anchor(tiler)) return false;
     for (size_t k = 0; k < tiler->nest->group->results.count; k++)
         if (opf_dtype_is_packed(tiler->nest->group->results.data[k].value->dtype)) return opf_tiler_refuse(tiler, "elements of a result share bytes");
-    find_dependent(tiler);
+    if (!find_dependent(tiler)) return false;
     if (!find_candidates(tiler, &c)) return false;
     int nodes = 0;
     if (!opf_expr_visit(tiler->pool, c.left, count_node, &nodes) || !opf_expr_visit(tiler->pool, c.right, count_node, &nodes))
@@ -341,7 +355,12 @@ bool opf_tiler_epilogue(opf_tiler *tiler) {
     int anchor = tiler->tile->anchor, result = result_of(group, anchor);
     const opf_expr *sum = opf_load(tiler->pool, tiler->anchor->dtype, tiler->n_inputs + anchor, tiler->anchor->n_axes, tiler->root);
     if (result >= 0) OPF_PUSH(tiler->arena, &tiler->tile->epilogue, (opf_tile_stage){anchor, tiler->anchor->dtype, sum, result});
+    for (size_t k = 0; k < tiler->tile->siblings.count; k++) {
+        int sibling = tiler->tile->siblings.data[k].anchor;
+        sum = opf_load(tiler->pool, tiler->anchor->dtype, tiler->n_inputs + sibling, tiler->anchor->n_axes, tiler->root);
+        if (result_of(group, sibling) >= 0) OPF_PUSH(tiler->arena, &tiler->tile->epilogue, (opf_tile_stage){sibling, tiler->anchor->dtype, sum, result_of(group, sibling)});
+    }
     for (size_t s = (size_t)tiler->tile->anchor + 1; s < tiler->stages->list.count; s++)
-        if (tiler->depends[s] && !add_stage(tiler, (int)s)) return false;
+        if (tiler->depends[s] && !opf_tiler_is_anchor(tiler, (int)s) && !add_stage(tiler, (int)s)) return false;
     return true;
 }

@@ -59,8 +59,10 @@ int opf_tiler_constant(const opf_tiler *tiler, const opf_tile_operand *operand) 
     opf_expr_visit(tiler->pool, operand->value, visit_first, &input);
     if (input < 0 || input >= tiler->n_inputs || !tiler->stages->inputs.data[input]->constant) return -1;
     if (loads_of(tiler, operand->value, input).others || !sizes_are_known(tiler, operand->value)) return -1;
-    const opf_expr *other = operand == &tile->a ? tile->b.value : tile->a.value;
-    if (loads_of(tiler, other, input).count) return -1;
+    if (operand != &tile->a && loads_of(tiler, tile->a.value, input).count) return -1;
+    if (operand != &tile->b && loads_of(tiler, tile->b.value, input).count) return -1;
+    for (size_t k = 0; k < tile->siblings.count; k++)
+        if (operand != &tile->siblings.data[k].b && loads_of(tiler, tile->siblings.data[k].b.value, input).count) return -1;
     for (size_t i = 0; i < tile->epilogue.count; i++)
         if (loads_of(tiler, tile->epilogue.data[i].body, input).count) return -1;
     return input;
@@ -203,10 +205,24 @@ static void choose_b(opf_tiler *tiler) {
     }
 }
 
+/* Siblings are read as B is: from panels of a constant, or in place. */
+static bool choose_siblings(opf_tiler *tiler) {
+    opf_tile *tile = tiler->tile;
+    for (size_t k = 0; k < tile->siblings.count; k++) {
+        opf_tile_operand *b = &tile->siblings.data[k].b;
+        bool plain = plain_form(tiler, b, opf_tile_first_column(tile), tile->n_column);
+        b->source = tile->b.source;
+        bool same = b->source == OPF_SOURCE_CONSTANT ? opf_tiler_constant(tiler, b) >= 0
+                                                     : b->source == OPF_SOURCE_ROWS && plain && opf_is_value(b->stride, 1);
+        if (!same) return opf_tiler_refuse(tiler, "the second operands of the sums lie differently");
+    }
+    return true;
+}
+
 bool opf_tiler_operands(opf_tiler *tiler) {
     choose_a(tiler);
     choose_b(tiler);
-    return true;
+    return choose_siblings(tiler);
 }
 
 /* ---- packing constants ---- */
@@ -321,9 +337,13 @@ bool opf_tiler_pack(opf_tiler *tiler) {
     if (tile->a.source == OPF_SOURCE_CONSTANT &&
         !pack_constant(tiler, &tile->a, tile->a.value, opf_tile_first_row(tile), tile->n_row, tile->rows, tile->height, 0))
         return false;
-    if (tile->b.source == OPF_SOURCE_CONSTANT)
-        return pack_constant(tiler, &tile->b, tile->b.value, opf_tile_first_column(tile), tile->n_column, tile->columns,
-                             (int64_t)tile->width * tiler->nest->machine->lanes, 0);
+    int64_t panel = (int64_t)tile->width * tiler->nest->machine->lanes;
+    if (tile->b.source != OPF_SOURCE_CONSTANT) return true;
+    if (!pack_constant(tiler, &tile->b, tile->b.value, opf_tile_first_column(tile), tile->n_column, tile->columns, panel, 0)) return false;
+    for (size_t k = 0; k < tile->siblings.count; k++) {
+        opf_tile_operand *b = &tile->siblings.data[k].b;
+        if (!pack_constant(tiler, b, b->value, opf_tile_first_column(tile), tile->n_column, tile->columns, panel, 0)) return false;
+    }
     return true;
 }
 

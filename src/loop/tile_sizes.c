@@ -61,7 +61,7 @@ static int interleaved_rows(const opf_tiler *tiler) {
     const opf_tile *tile = tiler->tile;
     const opf_expr *row, *column, *rest;
     int64_t extent;
-    if (!tile->n_row || !opf_is_int(tile->axes[opf_tile_first_column(tile) - 1].extent, &extent) || extent > 4) return 1;
+    if (tile->siblings.count || !tile->n_row || !opf_is_int(tile->axes[opf_tile_first_column(tile) - 1].extent, &extent) || extent > 4) return 1;
     if (!opf_expr_affine(tiler->pool, result_offset(tiler), opf_tile_first_column(tile) - 1, &row, &rest)) return 1;
     if (!opf_expr_affine(tiler->pool, rest, opf_tile_first_depth(tile) - 1, &column, &rest)) return 1;
     return opf_is_value(row, 1) && opf_is_value(column, extent) ? (int)extent : 1;
@@ -266,7 +266,8 @@ static void size_scratch(opf_tiler *tiler) {
     if (tile->b.source == OPF_SOURCE_WINDOW) size_window(tiler);
     if (tile->packs_tail) tile->tail_floats = rounded(pool, opf_mul(pool, tile->depth, opf_int(pool, panel)), 16);
     if (!tile->stores_direct) tile->block_floats = opf_int(pool, round_up(tile->block_rows * tile->block_columns, 16));
-    opf_dim floats = opf_add(pool, opf_add(pool, tile->a_floats, tile->b_floats), opf_add(pool, tile->at_floats, opf_add(pool, tile->tail_floats, tile->block_floats)));
+    opf_dim each = opf_mul(pool, opf_int(pool, 1 + (int64_t)tile->siblings.count), opf_add(pool, tile->tail_floats, tile->block_floats));
+    opf_dim floats = opf_add(pool, opf_add(pool, tile->a_floats, tile->b_floats), opf_add(pool, tile->at_floats, each));
     tiler->nest->scratch_bytes = opf_mul(pool, floats, opf_int(pool, 4));
 }
 
@@ -276,7 +277,7 @@ static void size_scratch(opf_tiler *tiler) {
 static bool can_store_direct(const opf_tiler *tiler) {
     const opf_tile *tile = tiler->tile;
     int64_t rows, columns;
-    if (tile->epilogue.count != 1 || tile->epilogue.data[0].stage != tile->anchor) return false;
+    if (tile->siblings.count || tile->epilogue.count != 1 || tile->epilogue.data[0].stage != tile->anchor) return false;
     if (tile->n_row > 1 || tile->b.source == OPF_SOURCE_WINDOW || tiler->anchor->dtype != OPF_FLOAT32) return false;
     const opf_expr *stride, *base;
     if (!opf_tiler_flat(tiler, result_offset(tiler), opf_tile_first_column(tile), tile->n_column, &stride, &base) || !opf_is_value(stride, 1)) return false;

@@ -7,7 +7,7 @@
 
 #include "tile_case.h"
 
-enum { CASES = 24 };
+enum { CASES = 28 };
 
 static uint64_t state_of_random;
 
@@ -61,6 +61,42 @@ static void build(tile_case *c) {
     tile_result(c, sum);
 }
 
+/* An operand's load; its axes, the last two perhaps exchanged, start with the batch where it has one. */
+typedef struct lying { int input, rank; const opf_expr *at[3]; } lying;
+
+static lying operand(tile_case *c, const char *name, bool constant, opf_dim batch, opf_dim first, opf_dim second, int v_first, int v_second, bool turned) {
+    lying l = {.rank = 2 + (batch != NULL)};
+    opf_dim dims[3] = {batch, turned ? second : first, turned ? first : second};
+    const opf_expr *at[3] = {opf_var(c->pool, 0), opf_var(c->pool, turned ? v_second : v_first), opf_var(c->pool, turned ? v_first : v_second)};
+    memcpy(l.at, at + 3 - l.rank, (size_t)l.rank * sizeof *at);
+    l.input = tile_input(c, name, constant, l.rank, dims + 3 - l.rank);
+    return l;
+}
+
+/* Two to four products of one operand: each a result, or joined. */
+static void build_sums(tile_case *c) {
+    bool batch = one_in(2), joined = one_in(2), constant = one_in(2), shared = !batch || one_in(2);
+    int count = (int)between(2, 4), rank = 2 + batch, m = batch, n = batch + 1, k = batch + 2;
+    opf_dim b = batch ? size(c, "B", between(1, 3)) : NULL, rows = size(c, "M", between(2, 40)), columns = size(c, "C", between(8, 90));
+    opf_dim depth = size(c, "K", between(4, 300)), extents[4] = {b, rows, columns, depth};
+    static const char *const names[] = {"b", "m", "n", "k"};
+    lying first = operand(c, "a", false, b, rows, depth, m, k, one_in(3)), second[4];
+    static const char *const seconds[] = {"b", "c", "d", "e"};
+    for (int i = 0; i < count; i++) second[i] = operand(c, seconds[i], constant, shared ? NULL : b, depth, columns, k, n, constant && one_in(3));
+    int bias = tile_input(c, "bias", true, 1, &columns), sums[4];
+    for (int i = 0; i < count; i++)
+        sums[i] = tile_stage(c, rank, 1, extents + !batch, names + !batch,
+                             tile_mul(c, tile_load(c, first.input, first.rank, first.at), tile_load(c, second[i].input, second[i].rank, second[i].at)));
+    const opf_expr *along = opf_var(c->pool, rank - 1), *all = NULL;
+    for (int i = 0; i < count; i++) {
+        const opf_expr *sum = tile_load_same(c, sums[i], rank);
+        if (i) sum = opf_binary(c->pool, OPF_OP_ADD, sum, tile_load(c, bias, 1, &along));
+        all = all && joined ? tile_mul(c, all, sum) : sum;
+        if (!joined) tile_result(c, i ? same(c, sums[i], all) : sums[0]);
+    }
+    if (joined) tile_result(c, same(c, sums[0], all));
+}
+
 static void check_result(const char *schedule, const float *got, const float *expected, size_t count) {
     double largest = 1e-3, worst = 0;
     for (size_t i = 0; i < count; i++) {
@@ -98,7 +134,7 @@ static void random_contractions(void **state) {
         for (int i = 0; i < CASES; i++) {
             const char *why = "";
             cases[n] = tile_case_new();
-            build(cases[n]);
+            (i % 4 == 3 ? build_sums : build)(cases[n]);
             if (tile_schedule(cases[n], machine->name, &why)) n++;
             else tile_case_free(cases[n]);
         }

@@ -313,4 +313,29 @@ x = g.input("x", "b", 64, 32)
 hidden = g.op("Tanh", g.op("MatMul", x, g.const(np.random.default_rng(1).normal(0, 0.2, (32, 64)))))
 g.save(1, g.op("MatMul", hidden, g.const(np.random.default_rng(2).normal(0, 0.2, (64, 16)))))
 
+# ---- contractions that share an operand ----
+
+
+def layer(g, x, seed, rows=32, columns=48):
+    r = np.random.default_rng(seed)
+    return g.op("Add", g.op("MatMul", x, g.const(r.normal(0, 0.2, (rows, columns)))), g.const(r.normal(0, 1, columns)))
+
+
+g = Graph("shared_queries_keys_values")
+x = g.input("x", "b", 16, 32)
+g.save(1, layer(g, x, 1), layer(g, x, 2), layer(g, x, 3))
+
+g = Graph("shared_gate")
+x = g.input("x", "b", 16, 32)
+gate = layer(g, x, 1)
+g.save(1, g.op("Mul", g.op("Mul", gate, g.op("Sigmoid", gate)), layer(g, x, 2)))
+
+g = Graph("shared_widths_differ")  # one tile has one number of columns
+x = g.input("x", "b", 512, 32)
+g.save(2, layer(g, x, 1), layer(g, x, 2, columns=16))
+
+g = Graph("shared_second_operand")  # the same weights for two tensors
+w = g.const(np.random.default_rng(1).normal(0, 0.2, (32, 48)))
+g.save(2, g.op("MatMul", g.input("x", "b", 16, 32), w), g.op("MatMul", g.input("y", "b", 16, 32), w))
+
 json.dump(expected, open(os.path.join(here, "expected.json"), "w"), indent=1)
