@@ -70,13 +70,40 @@ static opf_status look_up(const opf_parts *parts, const opf_graph *inside, const
     return *node ? OPF_OK : report_missing(module, name, *removed);
 }
 
-static const opf_group *group_holding(const opf_fusion *fusion, const opf_node *node)
+static bool is_among(opf_node *const *nodes, size_t n, const opf_node *node)
 {
-    for (size_t g = 0; g < fusion->groups.count; g++)
-        for (size_t i = 0; i < fusion->groups.data[g]->nodes.count; i++)
-            if (fusion->groups.data[g]->nodes.data[i] == node)
-                return fusion->groups.data[g];
-    return NULL;
+    for (size_t i = 0; i < n; i++)
+        if (nodes[i] == node)
+            return true;
+    return false;
+}
+
+static bool holds(const opf_group *group, const opf_node *node) { return is_among(group->nodes.data, group->nodes.count, node); }
+
+/* The group that the node is at home in; others may compute it again. */
+static const opf_group *home_of(const opf_fusion *fusion, const opf_node *node)
+{
+    const opf_group *any = NULL;
+    for (size_t g = 0; g < fusion->groups.count; g++) {
+        const opf_group *group = fusion->groups.data[g];
+        if (!holds(group, node))
+            continue;
+        any = group;
+        if (!is_among(group->copied.data, group->copied.count, node))
+            return group;
+    }
+    return any;
+}
+
+/* The groups of both; one group where it holds both, be it by a copy. */
+static void take_groups(opf_pair *pair)
+{
+    pair->group_a = home_of(pair->fusion, pair->a);
+    pair->group_b = home_of(pair->fusion, pair->b);
+    if (holds(pair->group_b, pair->a))
+        pair->group_a = pair->group_b;
+    else if (holds(pair->group_a, pair->b))
+        pair->group_b = pair->group_a;
 }
 
 /* ---- the way ---- */
@@ -93,7 +120,7 @@ static bool find_way(opf_pair *pair, const opf_node *from, const opf_node *to, c
     for (size_t at = 0; at < count && !by[to->id]; at++)
         for (size_t e = 0; e < fusion->edges.count; e++) {
             const opf_edge *edge = &fusion->edges.data[e];
-            if (edge->from != queue[at] || by[edge->to->id] || edge->to == from || (group && group_holding(fusion, edge->to) != group))
+            if (edge->from != queue[at] || by[edge->to->id] || edge->to == from || (group && !holds(group, edge->to)))
                 continue;
             by[edge->to->id] = edge;
             queue[count++] = edge->to;
@@ -175,8 +202,7 @@ opf_status opf_pair_find(opf_pair *pair, const opf_parts *parts, const char *a, 
         if (parts->list.data[p].fusion->graph != pair->a->graph)
             continue;
         pair->fusion = parts->list.data[p].fusion;
-        pair->group_a = group_holding(pair->fusion, pair->a);
-        pair->group_b = group_holding(pair->fusion, pair->b);
+        take_groups(pair);
         pair->id_a = parts->list.data[p].first_id + pair->group_a->id;
         pair->id_b = parts->list.data[p].first_id + pair->group_b->id;
     }

@@ -36,11 +36,17 @@ const draw = (tag, attributes, ...children) => {
 
 const groups = explain.groups;
 const key = (graph, name) => (graph || "") + "\n" + name;
-const groupOf = new Map();            // graph and node name → group
+const groupOf = new Map();            // graph and node name → group that the node is at home in
+const againIn = new Map();            // the same → groups that compute the node again
 groups.forEach((group, i) => {
   group.index = i;
   group.extra = data.groups[i] || {arguments: [], expression: "", never_stored: 0};
-  group.nodes.forEach(name => groupOf.set(key(group.graph, name), group));
+  group.copied = new Set(group.copied || []);
+  for (const name of group.nodes) {
+    const at = key(group.graph, name);
+    if (group.copied.has(name)) againIn.set(at, [...(againIn.get(at) || []), group]);
+    else groupOf.set(at, group);
+  }
   group.refused = [];
 });
 const removed = new Map(explain.removed.map(r => [r.node, r]));
@@ -177,22 +183,24 @@ class Pane {
       node.append(line);
     });
     if (!gone) tint(node, group);
-    const entry = {box, node, group, gone};
+    const again = box.kind === "node" ? againIn.get(key(this.path, box.name)) || [] : [];
+    const entry = {box, node, group, gone, again};
     this.boxes.push(entry);
     this.parts.push({parent: this.nodes, nodes: [node], shown: false, left: box.x - box.w / 2, right: box.x + box.w / 2, top: box.y - box.h / 2, bottom: box.y + box.h / 2});
-    if (group) this.boxesOf.set(group, [...(this.boxesOf.get(group) || []), entry]);
+    for (const one of new Set([group, ...again])) if (one) this.boxesOf.set(one, [...(this.boxesOf.get(one) || []), entry]);
     node.addEventListener("pointerenter", event => { hover(group); tip(event, this.words(entry)); });
     node.addEventListener("pointerleave", () => { hover(null); tip(null); });
     node.addEventListener("click", () => { if (!this.moved) choose(group || null, box.kind === "node" ? box.name : null); });
   }
 
   words(entry) {
-    const {box, group} = entry;
+    const {box, group, again} = entry;
     if (box.kind === "group") return [`#${box.id} ${box.step}: ${opsOf(group)}`, bytes(group.bytes_after) + " moved" + (group.bytes_before > group.bytes_after ? ", " + bytes(group.bytes_before) + " unfused" : "")];
     if (box.kind !== "node") return [box.name, box.kind + " " + box.type];
     const out = removed.get(box.name);
     return [`${box.op} ${box.name}`, out ? out.why + (out.into ? ` (into ${out.into})` : "") : !group ? "" : group.step === "folded" ? "known before the program runs: never computed"
-      : `in ${group.step} #${group.id}` + (group.nodes.length > 1 ? ", with " + plural(group.nodes.length - 1, "other node") : "")];
+      : `in ${group.step} #${group.id}` + (group.nodes.length > 1 ? ", with " + plural(group.nodes.length - 1, "other node") : "") +
+        (again.length ? "; computed again in " + again.map(g => "#" + g.id).join(", ") : "")];
   }
 
   wire(line) {
@@ -307,8 +315,8 @@ class Pane {
       if (hot) { near.add(from); near.add(to); }
     }
     const single = state.node && this.boxes.some(e => e.box.name === state.node);
-    for (const {box, node, group} of this.boxes) {
-      const ours = !!chosen && group === chosen;
+    for (const {box, node, group, again} of this.boxes) {
+      const ours = !!chosen && (group === chosen || again.includes(chosen));
       node.classList.toggle("selected", ours && (!single || this.side === "after" || box.name === state.node));
       node.classList.toggle("near", ours || near.has(box));
       node.classList.toggle("match", matches.has(key(this.path, box.name)) || (box.kind === "group" && matches.has(box.id)));
@@ -485,7 +493,7 @@ function details() {
       group.flops > 0 && make("span", {}, make("b", {}, number(group.flops)), " FLOP")),
     out && make("p", {class: "facts"}, `${node}: ${out.why}` + (out.into ? ` (into ${out.into})` : "")),
     make("h3", {}, plural(group.nodes.length, "node")),
-    make("div", {class: "members"}, group.nodes.map(name => make("button", {onclick: () => { choose(group, name); before.reveal(before.boxes.filter(e => e.box.name === name)); }}, make("small", {}, name)))),
+    make("div", {class: "members"}, group.nodes.map(name => make("button", {onclick: () => { choose(group, name); before.reveal(before.boxes.filter(e => e.box.name === name)); }}, make("small", {}, group.copied.has(name) ? name + " (again)" : name)))),
     ...(group.extra.expression ? [make("h3", {}, "What it computes"), make("pre", {class: "formula"}, ...group.extra.expression.trimEnd().split("\n").map(line => make("span", {}, ...colour(line))))] : []),
     ...(group.extra.arguments.length ? [make("h3", {}, "Reads and writes"), make("table", {class: "arguments"}, make("tbody", {}, group.extra.arguments.map((a, i) =>
       make("tr", {}, make("td", {}, "p" + i), make("td", {}, a.role === "out" ? "writes" : a.constant ? "constant" : "reads"), make("td", {}, a.name), make("td", {}, a.type), make("td", {class: "n"}, bytes(a.bytes))))))] : []),
@@ -529,7 +537,7 @@ function choose(group, name) {
   details();
   if (group) {
     showTab("detail");
-    before.reveal(before.boxes.filter(e => e.group === group && (!name || e.box.name === name || !before.boxes.some(o => o.box.name === name))));
+    before.reveal(before.boxes.filter(e => (e.group === group || e.again.includes(group)) && (!name || e.box.name === name || !before.boxes.some(o => o.box.name === name))));
     after.reveal(after.boxes.filter(e => e.group === group));
   }
   history.replaceState(null, "", group ? "#" + group.id : location.pathname + location.search);
