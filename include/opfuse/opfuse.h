@@ -198,6 +198,9 @@ typedef struct opf_verify_options {
     const char *tolerance;
     double rtol, atol;         /* < 0: defaults 1e-3 and 1e-5 */
     const opf_array *expected; /* one per output, or NULL */
+    int bounds;                /* each group on the evaluator's own inputs: its error beside a bound computed from its stages;
+                                  a mismatch where one is beyond it (docs/numerics.md) */
+    int bisect;                /* the same, and who is at fault: group, operator, property, remedy. Compiles again */
 } opf_verify_options;
 opf_status opf_model_verify(opf_model *model, const opf_array *inputs, const opf_verify_options *options, char **report);
 

@@ -33,6 +33,8 @@ struct opf_context {
     void *text_data;
     void (*on_progress)(void *data, const char *what, int done, int total);
     void *progress_data;
+    void (*on_fusion)(void *data, opf_fusion *fusion); /* for tests of localisation: changes groups behind everybody's back */
+    void *fusion_data;
 };
 
 void opf_context_say(opf_context *context, opf_text_kind kind, const char *text); /* to on_text */

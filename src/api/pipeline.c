@@ -26,7 +26,9 @@ static opf_status fuse(opf_pipeline *p) {
     const opf_options *given = &p->context->options;
     opf_fuse_options options = {.policy = p->policy, .max_depth = given->max_depth};
     if (p->policy != OPF_POLICY_NONE) options.groups_file = given->groups_file; /* not for the unfused build of a bench */
-    return opf_fuse(&p->fusion, p->module->graph, &options);
+    opf_status status = opf_fuse(&p->fusion, p->module->graph, &options);
+    if (status == OPF_OK && p->context->on_fusion) p->context->on_fusion(p->context->fusion_data, p->fusion);
+    return status;
 }
 
 static opf_status schedule(opf_pipeline *p) {

@@ -1,7 +1,7 @@
 /* `verify`: generated code against the evaluator, and against expected outputs. */
 #include <string.h>
 
-#include "api/session.h"
+#include "api/bisect.h"
 #include "check/compare.h"
 #include "eval/eval.h"
 
@@ -108,7 +108,7 @@ static opf_status run_both(verifying *v, const opf_array *inputs) {
     const opf_tensor **tensors = OPF_ARRAY(v->arena, const opf_tensor *, graph->inputs.count + 1);
     opf_status status = opf_session_run_all(v->session, inputs, v->outputs);
     for (size_t i = 0; i < graph->inputs.count && status == OPF_OK; i++) status = opf_array_value(&tensors[i], &inputs[i], graph->inputs.data[i]->list, v->arena, diags);
-    if (status == OPF_OK) status = opf_eval_new(&v->eval, v->graph, tensors, v->options->all);
+    if (status == OPF_OK) status = opf_eval_new(&v->eval, v->graph, tensors, v->options->all || v->options->bounds || v->options->bisect);
     if (status == OPF_OK) status = opf_eval_run(v->eval);
     return status;
 }
@@ -140,6 +140,18 @@ static opf_status bind(verifying *v, const opf_array *inputs) {
     return status;
 }
 
+/* Group by group on the evaluator's own inputs. A group beyond its bound is a mismatch, whatever the tolerance says. */
+static opf_status explain_groups(verifying *v, const opf_array *inputs) {
+    opf_replay replay;
+    opf_bisection b = {v->model, v->session, v->graph, v->eval, inputs, v->arena, &v->text};
+    opf_status status = opf_bisect_groups(&b, v->options->all, &replay);
+    for (size_t i = 0; status == OPF_OK && i < replay.checks.count; i++) {
+        v->compared++;
+        v->failed += replay.checks.data[i].verdict == OPF_GROUP_BEYOND;
+    }
+    return status == OPF_OK && v->options->bisect ? opf_bisect_fault(&b, &replay) : status;
+}
+
 static opf_status verify(verifying *v, const opf_array *inputs) {
     opf_status status = choose_tolerance(v);
     if (status == OPF_OK) status = bind(v, inputs);
@@ -155,6 +167,8 @@ static opf_status verify(verifying *v, const opf_array *inputs) {
     if (status != OPF_OK) return status;
     compare_outputs(v);
     compare_stored(v);
+    if (v->options->bounds || v->options->bisect) status = explain_groups(v, inputs);
+    if (status != OPF_OK) return status;
     if (v->skipped) opf_text_printf(&v->text, "%zu stored values have no counterpart in the model as read\n", v->skipped);
     opf_text_printf(&v->text, "%s: %zu of %zu comparisons hold\n", v->failed ? "DIFFERS" : "right", v->compared - v->failed, v->compared);
     return v->failed ? OPF_ERROR_MISMATCH : OPF_OK;

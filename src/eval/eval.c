@@ -250,3 +250,9 @@ opf_status opf_eval_node(opf_node *node, const opf_tensor *const *inputs, opf_te
     opf_eval_stages job = {.arena = arena, .allocate = allocate_in_arena, .data = arena, .inputs = inputs, .heap = new_heap(arena)};
     return run_node(node, &job, values, out);
 }
+
+opf_status opf_eval_stage_list(const opf_node *node, const opf_stages *stages, const int *results, int n_results, const opf_tensor *const *inputs, const int64_t *symbols,
+                           opf_tensor **out, opf_arena *arena) {
+    opf_eval_stages job = {.node = node, .arena = arena, .allocate = allocate_in_arena, .data = arena, .inputs = inputs, .symbols = symbols, .n_results = n_results};
+    return opf_eval_run_stages(&job, stages, results, out);
+}

@@ -15,6 +15,11 @@ opf_status opf_eval_run(opf_eval *eval);
 const opf_tensor *opf_eval_value(const opf_eval *eval, const opf_value *value); /* NULL where not kept */
 void opf_eval_free(opf_eval *eval);
 
+/* A list of stages on concrete inputs, by the same arithmetic, nothing rounded but the results: out[k] is the tensor of stage
+ * results[k], NULL where that is -1 (arena). For bounds. node: for reports. */
+opf_status opf_eval_stage_list(const opf_node *node, const opf_stages *stages, const int *results, int n_results, const opf_tensor *const *inputs, const int64_t *symbols,
+                           opf_tensor **out, opf_arena *arena);
+
 /* One node with constant inputs: its outputs in `out` (arena). For constant folding. */
 opf_status opf_eval_node(opf_node *node, const opf_tensor *const *inputs, opf_tensor **out, opf_arena *arena);
 

@@ -166,7 +166,9 @@ opf_status opf_runner_run(opf_runner *runner, const void *const *inputs, void *c
     opf_frame frame = {.inputs = inputs, .outputs = outputs, .weights = runner->weights, .packed = runner->packed,
                        .symbols = runner->symbols, .workspace = runner->workspace, .hook = &runner->hook, .heap = &runner->heap.heap};
     opf_runner_heap_begin(&runner->heap);
+    runner->frame = &frame;
     int failing = runner->entry->run(&frame);
+    runner->frame = NULL;
     if (failing > 0) report_check(runner, failing - 1, NULL);
     if (failing < 0) report_step(runner, -1 - failing);
     return failing ? OPF_ERROR_INPUT : OPF_OK;

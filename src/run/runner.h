@@ -22,6 +22,7 @@ struct opf_runner {
     size_t workspace_room, workspace_bytes;
     bool prepared;
     opf_runner_heap heap;
+    const opf_frame *frame; /* of the run that is under way */
 };
 
 /* packed.c: maps the packed constants from the cache, or makes them and stores them there. */

@@ -74,6 +74,13 @@ void *opf_runner_take(opf_runner *runner, size_t bytes);
 bool opf_runner_holds(const opf_runner *runner, const void *address);
 void opf_runner_trace(opf_runner *runner, void (*trace)(void *data, int step, int begin), void *data);
 
+/* ---- replay.c: from within a trace ---- */
+
+/* Values of the module's symbols by symbol index, as prepared, and as found so far by the run. (arena) */
+int64_t *opf_runner_symbols(const opf_runner *runner, opf_arena *arena);
+/* The bytes of a buffer of the program while it runs. */
+void *opf_runner_bytes(const opf_runner *runner, int buffer, const int64_t *symbols);
+
 int opf_cores(void); /* the cores that this process may use: affinity and cgroup quota */
 
 #endif

@@ -8,7 +8,8 @@ static opf_status verify_set(tool *t, opf_model *model, const char *data_set) {
     char *report = NULL;
     opf_status status = feed_fill(t, &f, model, data_set);
     if (status == OPF_OK) {
-        opf_verify_options options = {.all = t->all, .tolerance = t->tolerance, .rtol = t->rtol, .atol = t->atol, .expected = f.has_expected ? f.expected : NULL};
+        opf_verify_options options = {.all = t->all, .tolerance = t->tolerance, .rtol = t->rtol, .atol = t->atol, .expected = f.has_expected ? f.expected : NULL,
+                                      .bounds = t->bounds, .bisect = t->bisect};
         status = opf_model_verify(model, f.inputs, &options, &report);
     }
     tell(t);

@@ -88,6 +88,8 @@ static bool set_verbose(tool *t, const char *argument) { (void)argument; return 
 static bool set_json(tool *t, const char *argument) { (void)argument; return t->json = true; }
 static bool set_markdown(tool *t, const char *argument) { (void)argument; return t->markdown = true; }
 static bool set_all(tool *t, const char *argument) { (void)argument; return t->all = true; }
+static bool set_bounds(tool *t, const char *argument) { (void)argument; return t->bounds = true; }
+static bool set_bisect(tool *t, const char *argument) { (void)argument; return t->bisect = true; }
 static bool set_before(tool *t, const char *argument) { (void)argument; return t->before = true; }
 static bool set_after(tool *t, const char *argument) { (void)argument; return t->after = true; }
 static bool set_trace(tool *t, const char *argument) { (void)argument; return t->trace = true; }
@@ -115,6 +117,8 @@ static const option options[] = {
     {"--json", NULL, FOR_JSON, "results as JSON", set_json},
     {"--markdown", NULL, FOR_OPS, "the table as docs/operators.md has it", set_markdown},
     {"--all", NULL, FOR_VERIFY, "compares every value stored between kernels, not only outputs", set_all},
+    {"--bounds", NULL, FOR_VERIFY, "each group on the evaluator's own inputs: its error beside a bound computed from its stages", set_bounds},
+    {"--bisect", NULL, FOR_VERIFY, "the same, and names the group, operator and property at fault", set_bisect},
     {"--tol", "fp32|fp16|int8", FOR_VERIFY, "a rule for the tolerance in place of --rtol and --atol", set_tolerance},
     {"--rtol", "R", FOR_VERIFY, "relative tolerance (1e-3)", set_rtol},
     {"--atol", "A", FOR_VERIFY, "absolute tolerance (1e-5)", set_atol},

@@ -27,6 +27,7 @@ typedef struct tool {
     int jobs;                  /* 0: as many as there are cores */
     int warmup, runs;
     bool embed_weights;
+    bool bounds, bisect;
     int64_t max_ram;           /* bytes; 0: no limit */
     const char *why_a, *why_b, *diff; /* explain */
     bool trace, memory, try_decompose;

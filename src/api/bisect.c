@@ -1,0 +1,174 @@
+/* Localisation: from the model to the group, from the group to the operator. Every group runs on the evaluator's own inputs, so
+ * what a group gets wrong is its own. Within a group: each of its nodes as a kernel of its own; where each is right alone, the
+ * group with one node after the other taken out of it, until the rest is right. */
+#include "api/bisect.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- one replay ---- */
+
+static opf_status replay(const opf_bisection *b, opf_session *session, opf_replay *out) {
+    opf_status status = opf_session_prepare(session, b->inputs);
+    if (status == OPF_OK)
+        status = opf_check_replay(out, session->runner, session->pipeline.program, b->graph, b->eval, session->inputs, session->outputs, b->arena);
+    return status;
+}
+
+opf_status opf_bisect_groups(const opf_bisection *b, bool all, opf_replay *out) {
+    opf_status status = replay(b, b->session, out);
+    if (status == OPF_OK) opf_replay_print(out, all, b->text);
+    return status;
+}
+
+static bool is_bad(const opf_group_check *c) { return c->verdict == OPF_GROUP_BEYOND || (c->verdict == OPF_GROUP_UNBOUNDED && !opf_dtype_is_float(c->value->dtype)); }
+
+static const opf_group_check *first_bad(const opf_replay *r) {
+    for (size_t i = 0; i < r->checks.count; i++)
+        if (is_bad(&r->checks.data[i])) return &r->checks.data[i];
+    return NULL;
+}
+
+/* ---- within a group ---- */
+
+/* Another reading of the same model, for pipelines of its own: the one at hand is what the evaluator speaks of. */
+typedef struct second_reading { opf_model *loaded, *bound; } second_reading;
+
+static opf_status read_again(const opf_bisection *b, second_reading *out) {
+    const opf_source *source = &b->model->source;
+    *out = (second_reading){0};
+    opf_status status = source->data ? opf_model_load_memory(&out->loaded, b->model->context, source->data, source->size, source->path)
+                                     : opf_model_load(&out->loaded, b->model->context, source->path);
+    out->bound = out->loaded;
+    return status == OPF_OK && out->loaded->needs_values ? opf_model_bind(&out->bound, out->loaded, b->inputs) : status;
+}
+
+static void forget(second_reading *reading) {
+    if (reading->bound != reading->loaded) opf_model_free(reading->bound);
+    opf_model_free(reading->loaded);
+}
+
+static bool has_node(const opf_group *group, const char *name) {
+    for (size_t i = 0; i < group->nodes.count; i++)
+        for (int k = 0; k < group->nodes.data[i]->n_origins; k++)
+            if (strcmp(group->nodes.data[i]->origins[k], name) == 0) return true;
+    return false;
+}
+
+/* The first node of the group whose own kernel is beyond its bound; NULL where each is right alone. */
+static opf_status find_alone(const opf_bisection *b, const opf_group *group, const char **out) {
+    opf_session *session = NULL;
+    opf_replay replayed;
+    second_reading reading;
+    *out = NULL;
+    opf_status status = read_again(b, &reading);
+    if (status == OPF_OK) status = opf_session_make(&session, reading.bound, OPF_POLICY_NONE, false, true);
+    if (status == OPF_OK && session) status = replay(b, session, &replayed);
+    for (size_t i = 0; status == OPF_OK && session && i < replayed.checks.count && !*out; i++) {
+        const opf_group_check *c = &replayed.checks.data[i];
+        if (is_bad(c) && c->group && c->group->nodes.count && has_node(group, c->group->nodes.data[0]->name)) *out = opf_arena_string(b->arena, c->group->nodes.data[0]->name);
+    }
+    opf_session_free(session);
+    forget(&reading);
+    return status;
+}
+
+/* A file that pins what stands before node `but` of the group together, and what stands behind it; all others alone. Heads and
+ * tails of a group in the order of the graph are as free of cycles as the group is. */
+static opf_status write_pins(const opf_bisection *b, const opf_group *group, size_t but, const char *path) {
+    json_t *head = json_array(), *tail = json_array();
+    for (size_t i = 0; i < group->nodes.count; i++)
+        if (i != but) json_array_append_new(i < but ? head : tail, json_string(group->nodes.data[i]->name));
+    json_t *file = json_pack("{s:i, s:[{s:o}, {s:o}]}", "schema", 1, "groups", "nodes", head, "nodes", tail);
+    char *text = json_dumps(file, 0);
+    json_decref(file);
+    opf_status status = text ? opf_file_save(b->model->context, path, text, strlen(text)) : OPF_ERROR_SYSTEM;
+    free(text);
+    return status;
+}
+
+/* Is any result of the group's nodes beyond its bound with node `but` taken out of it? */
+static opf_status fails_without(const opf_bisection *b, const opf_group *group, size_t but, const char *path, bool *fails) {
+    opf_context *context = b->model->context;
+    opf_session *session = NULL;
+    opf_replay replayed;
+    second_reading reading;
+    *fails = false;
+    opf_status status = read_again(b, &reading);
+    if (status == OPF_OK) status = write_pins(b, group, but, path);
+    const char *before = context->options.groups_file;
+    context->options.groups_file = path;
+    if (status == OPF_OK) status = opf_session_make(&session, reading.bound, b->session->pipeline.policy, false, true);
+    context->options.groups_file = before;
+    if (status == OPF_OK && session) status = replay(b, session, &replayed);
+    for (size_t i = 0; status == OPF_OK && session && i < replayed.checks.count; i++) {
+        const opf_group_check *c = &replayed.checks.data[i];
+        bool ours = false;
+        for (size_t k = 0; c->group && k < c->group->nodes.count; k++) ours = ours || has_node(group, c->group->nodes.data[k]->name);
+        *fails = *fails || (ours && is_bad(c));
+    }
+    opf_session_free(session);
+    forget(&reading);
+    return status;
+}
+
+/* The first node without which the rest is right; NULL where it takes more than one. */
+static opf_status find_joined(const opf_bisection *b, const opf_group *group, const char **out) {
+    char *folder;
+    opf_status status = opf_folder_temporary(&folder, b->arena, b->model->context->diags);
+    if (status != OPF_OK) return status;
+    const char *path = opf_arena_printf(b->arena, "%s/groups.json", folder);
+    for (size_t i = 0; status == OPF_OK && i < group->nodes.count && !*out; i++) {
+        bool fails;
+        status = fails_without(b, group, i, path, &fails);
+        if (status == OPF_OK && !fails) *out = group->nodes.data[i]->name;
+    }
+    opf_folder_remove(folder);
+    return status;
+}
+
+/* ---- words ---- */
+
+static const char *remedy_of(const char *cause) {
+    static const struct { const char *sign, *remedy; } remedies[] = {
+        {"cancellation", "float64 in this place of the model, or a form of it that does not subtract near equals"},
+        {"order", "--fuse=none keeps it apart; a tolerance that a sum of this length allows"},
+        {"half type", "float32 in this place of the model"},
+        {"NaN", "the rule is in docs/numerics.md; a guard in the model where the value can be absent"},
+        {"integer", "compare with a step of one; the value before the rounding lies between two"},
+        {"approximated", "the stated errors of functions are in docs/numerics.md"},
+    };
+    for (size_t i = 0; i < OPF_COUNT(remedies); i++)
+        if (strstr(cause, remedies[i].sign)) return remedies[i].remedy;
+    return "--fuse=none, or --fuse=FILE with this group taken apart";
+}
+
+static void print_group(const opf_group *group, opf_text *out) {
+    for (size_t i = 0; i < group->nodes.count; i++) opf_text_printf(out, "%s%s (%s)", i ? " + " : "", group->nodes.data[i]->name, group->nodes.data[i]->op);
+}
+
+opf_status opf_bisect_fault(const opf_bisection *b, const opf_replay *r) {
+    const opf_group_check *c = first_bad(r);
+    if (!c) {
+        opf_text_add(b->text, "no group is at fault: each stays within its bound on the evaluator's inputs\n");
+        return OPF_OK;
+    }
+    opf_text_printf(b->text, "first at fault: step %d, value '%s'", c->step, c->value->name);
+    if (!c->group || !c->group->nodes.count) {
+        opf_text_printf(b->text, ", a library kernel: %s\n", c->cause);
+        return OPF_OK;
+    }
+    opf_text_add(b->text, ", the group ");
+    print_group(c->group, b->text);
+    opf_text_add(b->text, "\n");
+    const char *alone = NULL, *joined = NULL;
+    opf_status status = c->group->nodes.count > 1 ? find_alone(b, c->group, &alone) : OPF_OK;
+    if (c->group->nodes.count == 1) alone = c->group->nodes.data[0]->name;
+    if (status == OPF_OK && !alone) status = find_joined(b, c->group, &joined);
+    if (alone) opf_text_printf(b->text, "  operator: %s, which is beyond its bound as a kernel of its own too\n", alone);
+    if (joined) opf_text_printf(b->text, "  operator: %s; each is right alone, and the others are right without it\n", joined);
+    if (!alone && !joined) opf_text_add(b->text, "  operator: each is right alone, and no single one of them makes the rest right by leaving\n");
+    opf_text_printf(b->text, "  property: %s\n  remedy: %s\n", c->cause, remedy_of(c->cause));
+    return status;
+}

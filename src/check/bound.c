@@ -1,0 +1,312 @@
+/* Error bounds as stages: beside each stage of a group one that computes how far it may be off, from the same operands.
+ *
+ * For an expression e with operands off by at most ea, eb, and u the unit roundoff of its type:
+ *   a + b   ea + eb + u|e|              a * b   |a| eb + |b| ea + ea eb + u|e|
+ *   a / b   (ea + |e| eb) / (|b| - eb) + u|e|
+ *   f(a)    growth of f over the interval + k u|e|, k the stated error of the prelude's function in ULP
+ *   sum     the terms' bounds + c(n) u times the sum of the terms' magnitudes
+ * The order of a sum is a schedule's choice: any order stays below n - 1 roundings; where n is large, roundings are taken as
+ * independent and 6 sqrt(n) of them as the most (Higham and Mary 2019: exceeded with a chance below 3e-8 a sum). */
+#include "check/bound.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "eval/eval.h"
+
+/* Beyond what normal numbers allow: a step of the denormals, and what a product of two small ones loses. */
+static const double UNDERFLOW = 1.5e-44;
+
+typedef struct bounding {
+    opf_pool *pool;
+    opf_arena *arena;
+    const opf_group *group;
+    const bool *inexact;
+    const int64_t *symbols;
+    opf_stages stages;         /* the group's, then those of bounds */
+    int *bound_of;             /* per stage of the group: its bound's index in stages.list, -1: exact, -2: none can be stated */
+    opf_map known;             /* expression → its bound; of the stage at hand */
+    bool lost;                 /* no bound can be stated for the stage at hand */
+    int winograd;              /* stage whose sum goes by Winograd's products, -1 for none */
+    opf_error_bound *out;
+} bounding;
+
+static const opf_expr *bound_of(bounding *b, const opf_expr *e);
+
+/* ---- building; NULL stands for an exact zero ---- */
+
+static const opf_expr *number(bounding *b, double value) { return opf_real(b->pool, OPF_FLOAT32, value); }
+
+/* |e| as float32: bounds are float32 throughout, which the evaluator holds in double. */
+static const opf_expr *magnitude(bounding *b, const opf_expr *e) {
+    const opf_expr *real = e->dtype == OPF_FLOAT32 ? e : opf_cast(b->pool, OPF_FLOAT32, e);
+    return opf_unary(b->pool, OPF_OP_ABS, real);
+}
+
+static const opf_expr *plus(bounding *b, const opf_expr *x, const opf_expr *y) { return !x ? y : !y ? x : opf_binary(b->pool, OPF_OP_ADD, x, y); }
+static const opf_expr *times(bounding *b, const opf_expr *x, const opf_expr *y) { return !x || !y ? NULL : opf_binary(b->pool, OPF_OP_MUL, x, y); }
+static const opf_expr *scaled(bounding *b, double factor, const opf_expr *x) { return x ? opf_binary(b->pool, OPF_OP_MUL, number(b, factor), x) : NULL; }
+static const opf_expr *over(bounding *b, const opf_expr *x, const opf_expr *y) { return x ? opf_binary(b->pool, OPF_OP_DIV, x, y) : NULL; }
+static const opf_expr *less(bounding *b, const opf_expr *x, const opf_expr *y) { return y ? opf_binary(b->pool, OPF_OP_SUB, x, y) : x; }
+static const opf_expr *larger(bounding *b, const opf_expr *x, const opf_expr *y) { return !x ? y : !y ? x : opf_binary(b->pool, OPF_OP_MAX, x, y); }
+static const opf_expr *unary(bounding *b, opf_scalar_op op, const opf_expr *x) { return opf_unary(b->pool, op, x); }
+
+static const opf_expr *lose(bounding *b) {
+    b->lost = true;
+    return NULL;
+}
+
+/* Half the distance of neighbours of the type, relative; 0 for integers. */
+static double roundoff(opf_dtype dtype) {
+    switch (dtype) {
+    case OPF_FLOAT64: return 0x1p-53;
+    case OPF_FLOAT32: return 0x1p-24;
+    case OPF_FLOAT16: return 0x1p-11;
+    case OPF_BFLOAT16: return 0x1p-8;
+    case OPF_FLOAT8E4M3FN: case OPF_FLOAT8E4M3FNUZ: return 0x1p-4;
+    case OPF_FLOAT8E5M2: case OPF_FLOAT8E5M2FNUZ: return 0x1p-3;
+    case OPF_FLOAT4E2M1: return 0x1p-2;
+    case OPF_FLOAT8E8M0: return 0x1p-1;
+    default: return 0;
+    }
+}
+
+/* k roundings of the size of e. */
+static const opf_expr *rounded(bounding *b, const opf_expr *e, double k) {
+    double u = roundoff((opf_dtype)e->dtype);
+    return u > 0 ? plus(b, scaled(b, k * u, magnitude(b, e)), number(b, UNDERFLOW)) : NULL;
+}
+
+/* ---- operations ---- */
+
+/* A rounding to integers, or a sign: right, or off by one step more than its operand. */
+static const opf_expr *stepped(bounding *b, const opf_expr *error) {
+    b->out->has_rounding = true;
+    return error ? plus(b, error, number(b, 1)) : NULL;
+}
+
+/* The error of f(a) where a is off by `ea`, without f's own rounding. */
+static const opf_expr *grown(bounding *b, const opf_expr *e, const opf_expr *ea) {
+    const opf_expr *a = magnitude(b, e->args[0]), *f = magnitude(b, e), *one = number(b, 1);
+    if (!ea) return NULL;
+    switch (e->op) {
+    case OPF_OP_NEG: case OPF_OP_ABS: case OPF_OP_TANH: case OPF_OP_SIN: case OPF_OP_COS: case OPF_OP_ATAN: case OPF_OP_ASINH: return ea;
+    case OPF_OP_ERF: return scaled(b, 1.1284, ea);
+    case OPF_OP_SQRT: return opf_binary(b->pool, OPF_OP_MIN, unary(b, OPF_OP_SQRT, ea), over(b, ea, f));
+    case OPF_OP_EXP: return times(b, f, unary(b, OPF_OP_EXPM1, ea));
+    case OPF_OP_EXPM1: case OPF_OP_SINH: case OPF_OP_COSH: return times(b, plus(b, f, one), unary(b, OPF_OP_EXPM1, ea));
+    case OPF_OP_LOG: return over(b, ea, larger(b, less(b, a, ea), number(b, 1e-38)));
+    case OPF_OP_LOG1P: return over(b, ea, larger(b, less(b, less(b, one, a), ea), number(b, 1e-38)));
+    case OPF_OP_TAN: return times(b, plus(b, one, times(b, f, f)), scaled(b, 2, ea));
+    case OPF_OP_ATANH: return over(b, ea, larger(b, less(b, one, times(b, plus(b, a, ea), plus(b, a, ea))), number(b, 1e-38)));
+    case OPF_OP_FLOOR: case OPF_OP_CEIL: case OPF_OP_ROUND: case OPF_OP_TRUNC: case OPF_OP_SIGN: return stepped(b, ea);
+    default: return lose(b);
+    }
+}
+
+/* Errors of the prelude's functions in ULP of the result, rounded up (docs/numerics.md); ULP are two roundoffs. */
+static double own_error(const opf_expr *e) {
+    switch (e->op) {
+    case OPF_OP_NEG: case OPF_OP_ABS: case OPF_OP_SIGN: case OPF_OP_FLOOR: case OPF_OP_CEIL: case OPF_OP_ROUND: case OPF_OP_TRUNC: case OPF_OP_MIN: case OPF_OP_MAX: case OPF_OP_FMOD: return 0;
+    case OPF_OP_ADD: case OPF_OP_SUB: case OPF_OP_MUL: case OPF_OP_DIV: case OPF_OP_SQRT: return 1;
+    default: return 8;
+    }
+}
+
+static const opf_expr *bound_unary(bounding *b, const opf_expr *e) {
+    const opf_expr *ea = bound_of(b, e->args[0]);
+    if (!opf_dtype_is_float((opf_dtype)e->dtype) && e->op != OPF_OP_NEG && e->op != OPF_OP_ABS && e->op != OPF_OP_SIGN) return ea ? lose(b) : NULL;
+    b->out->has_approximation = b->out->has_approximation || own_error(e) > 1;
+    return plus(b, grown(b, e, ea), own_error(e) > 0 ? rounded(b, e, own_error(e)) : NULL);
+}
+
+/* A comparison of what may be off: as good as open where the two are that near. 1 there, as a condition's error. */
+static const opf_expr *bound_comparison(bounding *b, const opf_expr *e) {
+    const opf_expr *off = plus(b, bound_of(b, e->args[0]), bound_of(b, e->args[1]));
+    if (!off) return NULL;
+    const opf_expr *x = opf_cast(b->pool, OPF_FLOAT32, e->args[0]), *y = opf_cast(b->pool, OPF_FLOAT32, e->args[1]);
+    const opf_expr *near = opf_binary(b->pool, OPF_OP_LE, unary(b, OPF_OP_ABS, opf_binary(b->pool, OPF_OP_SUB, x, y)), off);
+    return opf_select(b->pool, near, number(b, 1), number(b, 0));
+}
+
+static const opf_expr *bound_power(bounding *b, const opf_expr *e, const opf_expr *ea, const opf_expr *eb) {
+    const opf_expr *a = magnitude(b, e->args[0]), *f = magnitude(b, e), *relative = NULL;
+    if (ea) relative = times(b, magnitude(b, e->args[1]), over(b, ea, larger(b, less(b, a, ea), number(b, 1e-38))));
+    if (eb) relative = plus(b, relative, times(b, eb, magnitude(b, unary(b, OPF_OP_LOG, a))));
+    return relative ? times(b, f, unary(b, OPF_OP_EXPM1, relative)) : NULL;
+}
+
+static const opf_expr *bound_binary(bounding *b, const opf_expr *e) {
+    if (opf_scalar_ops[e->op].compares) return bound_comparison(b, e);
+    const opf_expr *ea = bound_of(b, e->args[0]), *eb = bound_of(b, e->args[1]), *grown = NULL;
+    const opf_expr *x = ea || eb ? magnitude(b, e->args[0]) : NULL, *y = ea || eb ? magnitude(b, e->args[1]) : NULL;
+    b->out->has_approximation = b->out->has_approximation || (own_error(e) > 1 && opf_dtype_is_float((opf_dtype)e->dtype));
+    switch (e->op) {
+    case OPF_OP_ADD: case OPF_OP_SUB: grown = plus(b, ea, eb); break;
+    case OPF_OP_MUL: grown = plus(b, plus(b, times(b, x, eb), times(b, y, ea)), times(b, ea, eb)); break;
+    case OPF_OP_DIV: if (ea || eb) grown = over(b, plus(b, ea, times(b, magnitude(b, e), eb)), larger(b, less(b, y, eb), number(b, 1e-38))); break;
+    case OPF_OP_MIN: case OPF_OP_MAX: grown = larger(b, ea, eb); break;
+    case OPF_OP_POW: grown = bound_power(b, e, ea, eb); break;
+    case OPF_OP_AND: case OPF_OP_OR: case OPF_OP_XOR: grown = larger(b, ea, eb); break;
+    default: grown = ea || eb ? lose(b) : NULL;
+    }
+    if (!opf_dtype_is_float((opf_dtype)e->dtype)) return e->op == OPF_OP_DIV ? stepped(b, grown) : grown;
+    return plus(b, grown, own_error(e) > 0 ? rounded(b, e, own_error(e)) : NULL);
+}
+
+/* Where the condition is open, both sides may have been taken. */
+static const opf_expr *bound_select(bounding *b, const opf_expr *e) {
+    const opf_expr *open = bound_of(b, e->args[0]), *then = bound_of(b, e->args[1]), *otherwise = bound_of(b, e->args[2]), *zero = number(b, 0);
+    const opf_expr *chosen = then || otherwise ? opf_select(b->pool, e->args[0], then ? then : zero, otherwise ? otherwise : zero) : NULL;
+    if (!open) return chosen;
+    const opf_expr *x = opf_cast(b->pool, OPF_FLOAT32, e->args[1]), *y = opf_cast(b->pool, OPF_FLOAT32, e->args[2]);
+    const opf_expr *apart = unary(b, OPF_OP_ABS, opf_binary(b->pool, OPF_OP_SUB, x, y));
+    const opf_expr *both = plus(b, apart, larger(b, then, otherwise));
+    return opf_select(b->pool, opf_binary(b->pool, OPF_OP_GT, open, zero), both, chosen ? chosen : zero);
+}
+
+static const opf_expr *bound_cast(bounding *b, const opf_expr *e) {
+    const opf_expr *ea = bound_of(b, e->args[0]);
+    opf_dtype from = (opf_dtype)e->args[0]->dtype, to = (opf_dtype)e->dtype;
+    if (!opf_dtype_is_float(to)) return opf_dtype_is_float(from) ? stepped(b, ea) : ea;
+    bool exact = opf_dtype_is_float(from) ? roundoff(to) <= roundoff(from) : opf_dtype_bits(from) <= 16 && roundoff(to) <= 0x1p-24;
+    return exact ? ea : plus(b, ea, rounded(b, e, 1));
+}
+
+static const opf_expr *bound_load(bounding *b, const opf_expr *e) {
+    int n = (int)b->group->stages.inputs.count;
+    for (int i = 0; i < e->n_args; i++)
+        if (bound_of(b, e->args[i])) return lose(b); /* the position itself is open */
+    if (e->index < n) return b->inexact[e->index] ? rounded(b, e, 2) : NULL;
+    int stage = b->bound_of[e->index - n];
+    if (stage == -2) return lose(b);
+    return stage < 0 ? NULL : opf_load(b->pool, OPF_FLOAT32, n + stage, e->n_args, e->args);
+}
+
+static const opf_expr *bound_new(bounding *b, const opf_expr *e) {
+    switch (e->kind) {
+    case OPF_EXPR_LOAD: return bound_load(b, e);
+    case OPF_EXPR_UNARY: return bound_unary(b, e);
+    case OPF_EXPR_BINARY: return bound_binary(b, e);
+    case OPF_EXPR_SELECT: return bound_select(b, e);
+    case OPF_EXPR_CAST: return bound_cast(b, e);
+    default: return NULL;
+    }
+}
+
+/* NULL: exact, or lost. */
+static const opf_expr *bound_of(bounding *b, const opf_expr *e) {
+    static char exact;
+    const void *known = opf_map_get(&b->known, e);
+    if (known) return known == &exact ? NULL : known;
+    if (!opf_expr_has_load(e)) return NULL;
+    const opf_expr *bound = bound_new(b, e);
+    opf_map_set(&b->known, e, bound ? (void *)bound : &exact);
+    return bound;
+}
+
+/* ---- stages ---- */
+
+static double terms_of(const bounding *b, const opf_stage *stage) {
+    double n = 1;
+    int64_t extent;
+    for (int k = stage->n_axes; k < stage->n_axes + stage->n_reduce; k++)
+        if (opf_dim_eval(stage->extents[k], b->symbols, &extent)) n *= (double)extent;
+    return n;
+}
+
+static int add_stage(bounding *b, const opf_stage *like, opf_combiner combiner, const opf_expr *body) {
+    opf_stage *made = OPF_NEW(b->arena, opf_stage);
+    *made = *like;
+    made->combiner = combiner;
+    made->dtype = made->accumulator = OPF_FLOAT32;
+    made->body = body;
+    made->second = NULL;
+    made->note = NULL;
+    made->name = opf_arena_printf(b->arena, "bound of %s", like->name ? like->name : "?");
+    if (combiner == OPF_COMBINE_NONE) made->n_reduce = 0;
+    OPF_PUSH(b->arena, &b->stages.list, made);
+    return (int)b->stages.list.count - 1;
+}
+
+static const opf_expr *load_stage(bounding *b, const opf_stage *stage, int number, opf_dtype dtype) {
+    const opf_expr *at[OPF_MAX_RANK];
+    for (int k = 0; k < stage->n_axes; k++) at[k] = opf_var(b->pool, k);
+    return opf_load(b->pool, dtype, (int)b->group->stages.inputs.count + number, stage->n_axes, at);
+}
+
+/* A sum that goes by Winograd's products: the rounding errors of a tile's largest outputs reach all of it. The largest of the map
+ * stands for that of the tile. */
+static int spread(bounding *b, const opf_stage *stage, int sum) {
+    const opf_expr *at[OPF_MAX_RANK];
+    for (int k = 0; k < stage->n_axes; k++) at[k] = opf_var(b->pool, k); /* plain axes, then the last two as reduce axes */
+    const opf_expr *term = opf_load(b->pool, OPF_FLOAT32, (int)b->group->stages.inputs.count + sum, stage->n_axes, at);
+    opf_stage like = *stage;
+    like.n_axes = stage->n_axes - 2;
+    like.n_reduce = 2;
+    return add_stage(b, &like, OPF_COMBINE_MAX, term);
+}
+
+/* Of a reduction: the combined bounds of its terms, a stage of its own. */
+static int bound_reduction(bounding *b, const opf_stage *stage, const opf_expr *term) {
+    double u = roundoff(stage->accumulator), n = terms_of(b, stage), roundings = n - 1 < 6 * sqrt(n) ? n - 1 : 6 * sqrt(n);
+    switch (stage->combiner) {
+    case OPF_COMBINE_SUM:
+        b->out->has_sum = true;
+        if (u > 0) term = plus(b, term, scaled(b, roundings * u, magnitude(b, stage->body)));
+        return term ? add_stage(b, stage, OPF_COMBINE_SUM, term) : -1;
+    case OPF_COMBINE_MIN: case OPF_COMBINE_MAX: case OPF_COMBINE_AND: case OPF_COMBINE_OR: return term ? add_stage(b, stage, OPF_COMBINE_MAX, term) : -1;
+    case OPF_COMBINE_PROD: return term ? -2 : -1;
+    default: return term ? -2 : -1; /* which element is the extreme may be open */
+    }
+}
+
+static void bound_stage(bounding *b, int number) {
+    const opf_stage *stage = b->group->stages.list.data[number];
+    b->known = opf_map_new(b->arena);
+    b->lost = false;
+    const opf_expr *error = bound_of(b, stage->body);
+    if (b->lost || stage->n_axes > OPF_MAX_RANK) {
+        b->bound_of[number] = -2;
+        return;
+    }
+    if (stage->combiner == OPF_COMBINE_NONE) {
+        /* a value that is stored in a narrower type than it was computed in; the evaluator's own rounding of each node */
+        error = plus(b, error, rounded(b, load_stage(b, stage, number, stage->dtype), 1));
+        b->bound_of[number] = error ? add_stage(b, stage, OPF_COMBINE_NONE, error) : -1;
+        return;
+    }
+    int sum = bound_reduction(b, stage, error);
+    const opf_expr *own = rounded(b, load_stage(b, stage, number, stage->dtype), stage->combiner == OPF_COMBINE_PROD ? terms_of(b, stage) : 1);
+    if (sum == -2 || (sum == -1 && !own)) b->bound_of[number] = sum;
+    else if (sum >= 0 && number == b->winograd) {
+        opf_stage map = *stage;
+        map.n_axes -= 2;
+        const opf_expr *most = load_stage(b, &map, spread(b, stage, sum), OPF_FLOAT32);
+        b->bound_of[number] = add_stage(b, stage, OPF_COMBINE_NONE, plus(b, own, most));
+    } else b->bound_of[number] = add_stage(b, stage, OPF_COMBINE_NONE, plus(b, own, sum >= 0 ? load_stage(b, stage, sum, OPF_FLOAT32) : NULL));
+}
+
+/* ---- the group ---- */
+
+opf_status opf_bound_group(opf_error_bound *out, const opf_group *group, opf_pool *pool, const opf_tensor *const *inputs, const bool *inexact, int winograd, const int64_t *symbols,
+                           opf_arena *arena) {
+    int n = (int)group->stages.list.count, n_results = (int)group->results.count;
+    *out = (opf_error_bound){.errors = OPF_ARRAY(arena, opf_tensor *, n_results + 1)};
+    bounding b = {.pool = pool, .arena = arena, .group = group, .inexact = inexact, .winograd = winograd, .symbols = symbols, .bound_of = OPF_ARRAY(arena, int, n + 1), .out = out};
+    for (size_t i = 0; i < group->stages.inputs.count; i++) OPF_PUSH(arena, &b.stages.inputs, group->stages.inputs.data[i]);
+    for (int i = 0; i < n; i++) OPF_PUSH(arena, &b.stages.list, group->stages.list.data[i]);
+    for (int i = 0; i < n; i++) bound_stage(&b, i);
+    int *results = OPF_ARRAY(arena, int, n_results + 1);
+    for (int k = 0; k < n_results; k++) {
+        int stage = group->results.data[k].stage;
+        results[k] = stage < 0 ? -1 : b.bound_of[stage] >= 0 ? b.bound_of[stage] : -1;
+        if (stage >= 0 && b.bound_of[stage] == -1) { /* exact: zeros of the stage's shape */
+            int zeros = add_stage(&b, group->stages.list.data[stage], OPF_COMBINE_NONE, number(&b, 0));
+            results[k] = zeros;
+        }
+    }
+    return opf_eval_stage_list(group->nodes.count ? group->nodes.data[0] : NULL, &b.stages, results, n_results, inputs, symbols, out->errors, arena);
+}

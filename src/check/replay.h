@@ -1,0 +1,43 @@
+/* Every group on the evaluator's own inputs: what a kernel gets wrong is seen at that kernel, and nowhere else. */
+#ifndef OPF_CHECK_REPLAY_H
+#define OPF_CHECK_REPLAY_H
+
+#include "eval/eval.h"
+#include "plan/program.h"
+#include "run/session.h"
+
+typedef enum opf_group_verdict {
+    OPF_GROUP_EXACT,       /* the same bits as the evaluator */
+    OPF_GROUP_WITHIN,      /* every element within its bound */
+    OPF_GROUP_BEYOND,
+    OPF_GROUP_UNBOUNDED,   /* differs, and no bound can be stated: positions or extremes that rounding decides, library kernels */
+    OPF_GROUP_UNSEEN       /* the evaluator has no such value: of a sub-graph, or made by a pass */
+} opf_group_verdict;
+const char *opf_group_verdict_name(opf_group_verdict verdict);
+
+/* One result of one step. */
+typedef struct opf_group_check {
+    int step;
+    const opf_group *group;    /* NULL for library steps */
+    const opf_value *value;
+    opf_group_verdict verdict;
+    int64_t elements, beyond;  /* how many are beyond their bound, or differ where there is none */
+    int64_t worst;             /* element furthest from its reference in units of its bound; -1: none differs */
+    double got, expected, bound; /* there */
+    double error, most;        /* largest error and largest bound of all elements */
+    const char *cause;         /* which mathematical property is behind the worst element; NULL where exact */
+} opf_group_check;
+
+typedef struct opf_replay {
+    OPF_VEC(opf_group_check) checks; /* in the order of steps */
+    double median_ratio, worst_ratio; /* bound over error of groups that differ within their bounds */
+} opf_replay;
+
+/* Runs the prepared program once; before each kernel the evaluator's values take the place of its inputs. `eval` keeps all
+ * values of `graph`, which is the model as read. */
+opf_status opf_check_replay(opf_replay *out, opf_runner *runner, const opf_program *program, const opf_graph *graph, const opf_eval *eval, const void *const *inputs,
+                            void *const *outputs, opf_arena *arena);
+/* The table for people, and a line of counts. `all`: exact groups too. */
+void opf_replay_print(const opf_replay *replay, bool all, opf_text *out);
+
+#endif
