@@ -117,6 +117,8 @@ static double own_error(const opf_expr *e) {
 
 static const opf_expr *bound_unary(bounding *b, const opf_expr *e) {
     const opf_expr *ea = bound_of(b, e->args[0]);
+    if (e->op == OPF_OP_ISNAN || e->op == OPF_OP_ISINF) return NULL; /* rounding makes no NaN, and an overflow shows elsewhere */
+    if (e->op == OPF_OP_NOT) return ea;
     if (!opf_dtype_is_float((opf_dtype)e->dtype) && e->op != OPF_OP_NEG && e->op != OPF_OP_ABS && e->op != OPF_OP_SIGN) return ea ? lose(b) : NULL;
     b->out->has_approximation = b->out->has_approximation || own_error(e) > 1;
     return plus(b, grown(b, e, ea), own_error(e) > 0 ? rounded(b, e, own_error(e)) : NULL);
