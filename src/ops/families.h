@@ -46,7 +46,8 @@
     X(qlinear)                                                                                                         \
     X(text)                                                                                                            \
     X(sequence)                                                                                                        \
-    X(loss)
+    X(loss)                                                                                                            \
+    X(optimizer)
 
 #define OPF_DECLARE_FAMILY(name)                                                                                       \
     extern const opf_op opf_ops_##name[];                                                                              \

@@ -44,10 +44,23 @@ static void type_given_outputs(opf_call *call, int count, const opf_library_outp
     }
 }
 
+/* What is known of the elements of the branch that always runs is known of the If's. */
+static void take_content(const opf_call *call) {
+    const opf_control *control = call->control;
+    if (!control || control->kind != OPF_CONTROL_IF || control->taken < 0) return;
+    for (int k = 0; k < call->node->n_outputs; k++) {
+        opf_value *value = call->node->outputs[k], *from = control->graphs[control->taken]->outputs.data[k];
+        if (!value || !opf_value_content(from)) continue;
+        value->content = from->content;
+        value->content_count = from->content_count;
+    }
+}
+
 static void type_outputs(opf_call *call) {
     if (call->library || call->control) {
         if (call->library) type_given_outputs(call, call->library->n_outputs, call->library->outputs);
         else type_given_outputs(call, call->control->n_outputs, call->control->outputs);
+        take_content(call);
         return;
     }
     for (int k = 0; k < call->node->n_outputs; k++) {
