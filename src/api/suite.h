@@ -50,6 +50,9 @@ void opf_suite_run_batch(const opf_suite *suite, opf_trial *const *trials, int c
  * at, and the others are tried again. */
 opf_status opf_suite_run(opf_suite *suite);
 
+/* suite_types.c: bit k: an input or output is stored with element type k; bit 0: one is no tensor that can be read. */
+uint64_t opf_suite_types(const opf_suite *suite, const opf_suite_case *of);
+
 /* suite_report.c: a line a failure and the table; the file of JUnit. *failures: cases that fail and should not, or hold and
  * should not. */
 void opf_suite_print(const opf_suite *suite, opf_text *out, int *failures);

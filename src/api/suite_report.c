@@ -82,6 +82,29 @@ static void print_table(const opf_suite *suite, int counts[4], opf_text *out) {
     print_rows(&codes, out);
 }
 
+/* A case counts under each of its types. */
+static void print_types(const opf_suite *suite, opf_text *out) {
+    int cases[OPF_DTYPE_COUNT] = {0}, right[OPF_DTYPE_COUNT][OPF_SUITE_POLICIES] = {{0}};
+    for (size_t i = 0; i < suite->cases.count; i++) {
+        uint64_t types = opf_suite_types(suite, &suite->cases.data[i]);
+        for (int dtype = 0; dtype < OPF_DTYPE_COUNT; dtype++) {
+            if (!(types >> dtype & 1)) continue;
+            cases[dtype]++;
+            for (int policy = 0; policy < OPF_SUITE_POLICIES; policy++) right[dtype][policy] += !first_failure(suite, &suite->cases.data[i], policy);
+        }
+    }
+    opf_text_printf(out, "  %-16s%8s", "right by type", "cases");
+    for (int policy = 0; policy < OPF_SUITE_POLICIES; policy++) opf_text_printf(out, "%8s", opf_suite_policy_names[policy]);
+    opf_text_add(out, "\n");
+    for (int k = 1; k <= OPF_DTYPE_COUNT; k++) {
+        int dtype = k % OPF_DTYPE_COUNT; /* what is no tensor comes last */
+        if (!cases[dtype]) continue;
+        opf_text_printf(out, "  %-16s%8d", dtype ? opf_dtype_name((opf_dtype)dtype) : "no tensor", cases[dtype]);
+        for (int policy = 0; policy < OPF_SUITE_POLICIES; policy++) opf_text_printf(out, "%8d", right[dtype][policy]);
+        opf_text_add(out, "\n");
+    }
+}
+
 void opf_suite_print(const opf_suite *suite, opf_text *out, int *failures) {
     int counts[4] = {0};
     for (size_t i = 0; i < suite->cases.count; i++) {
@@ -89,6 +112,7 @@ void opf_suite_print(const opf_suite *suite, opf_text *out, int *failures) {
         print_case(suite, &suite->cases.data[i], out);
     }
     print_table(suite, counts, out);
+    print_types(suite, out);
     *failures = counts[OPF_SUITE_FAILED] + counts[OPF_SUITE_EXCEPTION_HOLDS];
 }
 

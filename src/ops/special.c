@@ -118,13 +118,15 @@ static bool known_true(opf_call *call, int input) {
     return count == 1 && !opf_is_value(content[0], 0);
 }
 
-static bool known_zero(opf_call *call, int input) {
-    opf_value *value = opf_call_input(call, input);
-    return value && value->constant && value->constant->elements == 1 && opf_tensor_get(value->constant, 0) == 0;
+/* Does training drop nothing? The ratio is 0.5 where it is left out. */
+static bool drops_nothing(opf_call *call) {
+    opf_value *ratio = opf_call_input(call, 1);
+    if (ratio && !ratio->constant) opf_call_unknown(call, 1);
+    return ratio && ratio->constant && ratio->constant->elements == 1 && opf_tensor_get(ratio->constant, 0) == 0;
 }
 
 static opf_status build_dropout(opf_call *call) {
-    if (known_true(call, 2) && !known_zero(call, 1)) {
+    if (known_true(call, 2) && !drops_nothing(call) && !call->failed) {
         opf_call_error(call, "unsupported", "Dropout in training mode is not supported");
         opf_call_hint(call, "export the model for inference");
     }
