@@ -222,6 +222,9 @@ void opf_node_set_output(opf_node *node, int output, opf_value *value);
 void opf_node_remove(opf_node *node);                /* unlinks; outputs must be unused and leave the graph too */
 void opf_value_replace(opf_value *from, opf_value *to); /* all uses and graph outputs */
 void opf_node_origins_add(opf_node *node, const opf_node *from); /* `node` now stands for what `from` stands for, too */
+/* Moves the nodes of sub-graph `from` in front of node `at` of `to`, and its values; names that are taken change. Nobody may read
+ * its inputs any more. What uses its results is the caller's to change. */
+void opf_graph_splice(opf_graph *from, opf_graph *to, size_t at);
 /* The node of `graph` that is `node` or holds it in a sub-graph at any depth; NULL where there is none. */
 opf_node *opf_node_within(opf_node *node, const opf_graph *graph);
 opf_status opf_graph_sort(opf_graph *graph);         /* topological, else as they stand; sub-graphs too; reports a cycle by its nodes */

@@ -67,4 +67,9 @@ const opf_expr *opf_attend_scale(opf_call *call, const char *name, opf_dim size,
  * shorter than the keys, *inside becomes the condition under which there is an element, else it is left. */
 const opf_expr *opf_attend_mask(opf_call *call, int input, const opf_dim *extents, const opf_expr **inside);
 
+/* FlexAttention: the type that scores and probabilities have; OPF_NO_DTYPE where the attribute names none that will do. */
+opf_dtype opf_flex_precision(const opf_node *node);
+/* Writes out those that sub-graphs modify (attention_unfold.c); true where there were any: all is to be typed anew. */
+bool opf_flex_attention_unfold(opf_graph *graph);
+
 #endif

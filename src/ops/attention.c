@@ -1,4 +1,4 @@
-/* Attention of ONNX, opsets 23 to 25, and FlexAttention (ai.onnx.preview) without modifying sub-graphs. */
+/* Attention of ONNX, opsets 23 to 25, and FlexAttention (ai.onnx.preview). */
 #include "ops/attend.h"
 #include "ops/families.h"
 
@@ -95,16 +95,36 @@ static opf_status build_attention(opf_call *call) {
 
 /* ---- FlexAttention: query, key and value by head, nothing masked ---- */
 
+opf_dtype opf_flex_precision(const opf_node *node) {
+    opf_dtype own = node->inputs[0]->dtype;
+    int64_t given = opf_node_int(node, "softmax_precision", own == OPF_FLOAT64 ? OPF_FLOAT64 : OPF_FLOAT32);
+    bool floating = given > 0 && given <= INT32_MAX && opf_dtype_valid((int)given) && opf_dtype_is_float((opf_dtype)given) && opf_dtype_bits((opf_dtype)given) >= 16;
+    return floating ? (opf_dtype)given : OPF_NO_DTYPE;
+}
+
+/* Can the node be written out with its sub-graphs? */
+static bool check_modifier(opf_call *call, const char *name) {
+    const opf_attr *attr = opf_node_attr(call->node, name);
+    if (!attr) return true;
+    if (attr->kind != OPF_ATTR_GRAPH || attr->graphs[0]->inputs.count != 1 || attr->graphs[0]->outputs.count != 1)
+        return opf_call_error(call, "attribute", "%s must be a graph of one input and one output", name), false;
+    for (int k = QUERY; k <= VALUE; k++) {
+        bool heads = opf_call_dim(call, k, 1) == opf_call_dim(call, QUERY, 1) || (opf_is_int(opf_call_dim(call, k, 1), NULL) && opf_is_int(opf_call_dim(call, QUERY, 1), NULL));
+        if (heads && opf_is_int(opf_call_dim(call, k, 3), NULL)) continue;
+        opf_call_error(call, "unsupported", "%s needs numbers of heads and channels that are known before the model runs", name);
+        opf_call_hint(call, "give the input's sizes by --shape or --dim");
+        return false;
+    }
+    return true;
+}
+
 static opf_status build_flex_attention(opf_call *call) {
     opf_dtype dtype = opf_call_dtype(call, QUERY), compute = opf_call_compute(dtype);
     for (int k = QUERY; k <= VALUE; k++)
         if (!opf_call_check_rank(call, k, 4, 4, "query, key and value") || !opf_call_check_same_type(call, QUERY, k)) return OPF_ERROR_INPUT;
     if (!opf_dtype_is_float(dtype)) return opf_call_error(call, "type", "%s of %s is not supported", call->op->name, opf_dtype_name(dtype));
-    if (opf_node_attr(call->node, "score_mod") || opf_node_attr(call->node, "prob_mod")) {
-        opf_status status = opf_call_error(call, "unsupported", "score_mod and prob_mod are not supported");
-        opf_call_hint(call, "replace the node by the operator's function body when exporting the model");
-        return status;
-    }
+    if (opf_flex_precision(call->node) == OPF_NO_DTYPE) return opf_call_error(call, "attribute", "softmax_precision names no floating type to compute in");
+    if (!check_modifier(call, "score_mod") || !check_modifier(call, "prob_mod")) return OPF_ERROR_INPUT;
     opf_attention attention = {.q = opf_heads_of(call, QUERY, 0), .k = opf_heads_of(call, KEY, 0), .v = opf_heads_of(call, VALUE, 0), .dtype = dtype, .softmax = compute};
     attention.scale = opf_attend_scale(call, "scale", attention.q.size, compute);
     if (call->failed) return OPF_ERROR_INPUT;

@@ -1,5 +1,6 @@
 /* Types a graph, symbolically. Equalities of sizes that turn up unify symbols, and typing starts again; only the last
  * round reports. */
+#include "ops/attend.h"
 #include "ops/build.h"
 #include "ops/content.h"
 #include "ops/control.h"
@@ -168,6 +169,7 @@ opf_status opf_graph_type(opf_module *module, const opf_pin *pins, size_t n_pins
     opf_tables_attach(module->graph);
     opf_status inputs = opf_symbols_inputs(&bindings, module, pins, n_pins);
     opf_status status = reconsider(module, type_round(module->graph, true));
+    if (opf_flex_attention_unfold(module->graph)) status = reconsider(module, type_round(module->graph, true));
     for (int round = 0; round < MOST_ROUNDS && opf_symbols_unify(&bindings); round++) {
         opf_symbols_apply(&bindings);
         status = type_round(module->graph, true);
