@@ -95,8 +95,9 @@ static void add_siblings(json_t *list, const opf_part *part)
 {
     for (size_t s = 0; s < part->fusion->siblings.count; s++) {
         const opf_sibling *pair = &part->fusion->siblings.data[s];
-        json_array_append_new(list, json_pack("{s:o,s:o,s:o,s:s,s:o,s:o}", "a", name_of(pair->a), "b", name_of(pair->b),
-            "shared", opf_json_text(pair->shared->name), "verdict", opf_verdict_name(pair->verdict), "reason", opf_json_text(pair->reason),
+        json_array_append_new(list, json_pack("{s:o,s:o,s:o,s:s,s:s,s:o,s:o,s:I,s:o}", "a", name_of(pair->a), "b", name_of(pair->b),
+            "shared", opf_json_text(pair->shared->name), "verdict", opf_verdict_name(pair->verdict), "rule", pair->rule,
+            "reason", opf_json_text(pair->reason), "remedy", opf_json_text(pair->remedy), "bytes_lost", (json_int_t)pair->bytes_lost,
             "graph", opf_json_text(part->fusion->graph->path)));
     }
 }

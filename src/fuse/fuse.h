@@ -6,7 +6,7 @@
  * rules.c    the table of rules, each with an id and the sentence that `explain` prints
  * cost.c     bytes and FLOPs of a group at nominal sizes
  * compose.c  a set of nodes → one list of stages
- * why.c      the log; remedies.c: what would allow a refused use; explain*.c: the log as text and JSON */
+ * why.c      the log (why_siblings.c: pairs that read one value); remedies.c: what would allow a refused use; explain*.c: the log as text and JSON */
 #ifndef OPF_FUSE_FUSE_H
 #define OPF_FUSE_FUSE_H
 
@@ -65,7 +65,9 @@ typedef struct opf_sibling {
     const opf_node *a, *b;
     const opf_value *shared;
     opf_verdict verdict;
-    const char *reason;
+    const char *rule, *reason;      /* "siblings-…" */
+    const char *remedy;             /* of refused pairs */
+    int64_t bytes_lost;             /* a second reading of the value */
 } opf_sibling;
 
 typedef struct opf_fusion {

@@ -73,6 +73,8 @@ int64_t opf_group_bytes(const opf_group *group, opf_pool *pool);
 void opf_group_bytes_read(const opf_group *group, opf_pool *pool, double *bytes); /* of each of stages.inputs */
 double opf_group_flops(const opf_group *group);
 
+/* The log's word on a pair (why_siblings.c). */
+opf_sibling opf_siblings_compare(const opf_fuser *fuser, const opf_node *a, const opf_node *b, const opf_value *shared);
 /* Fills fusion->edges and fusion->siblings (why.c). */
 void opf_fusion_explain(opf_fuser *fuser);
 

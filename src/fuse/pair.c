@@ -182,8 +182,9 @@ static bool take_siblings(opf_pair *pair)
     for (size_t s = 0; s < pair->fusion->siblings.count; s++) {
         const opf_sibling *known = &pair->fusion->siblings.data[s];
         if (known->shared == pair->shared && ((known->a == pair->a && known->b == pair->b) || (known->a == pair->b && known->b == pair->a)))
-            pair->reason = known->reason;
+            pair->siblings = known;
     }
+    pair->reason = pair->siblings ? pair->siblings->reason : NULL;
     if (!pair->reason)
         pair->reason = pair->shared->constant ? "all that they share is a constant, which each kernel reads for itself"
                                               : "the rules did not look at this pair: only the first users of a value are compared";
@@ -262,7 +263,13 @@ void opf_pair_text(const opf_pair *pair, opf_text *out)
         opf_text_add(out, "\n");
     }
     if (pair->reason)
-        opf_text_printf(out, "  %s\n", pair->reason);
+        opf_text_printf(out, pair->siblings ? "    %s [%s] %s\n" : "  %s%s%s\n", pair->siblings ? opf_verdict_name(pair->siblings->verdict) : "",
+                        pair->siblings ? pair->siblings->rule : "", pair->reason);
+    if (!pair->siblings || pair->siblings->verdict != OPF_REFUSED)
+        return;
+    opf_text_add(out, "    lost: up to ");
+    opf_print_bytes(pair->siblings->bytes_lost, out);
+    opf_text_printf(out, "\n    would be allowed by: %s\n", pair->siblings->remedy);
 }
 
 json_t *opf_pair_object(const opf_pair *pair)
@@ -270,8 +277,11 @@ json_t *opf_pair_object(const opf_pair *pair)
     json_t *way = json_array();
     for (size_t e = 0; e < pair->way.count; e++)
         json_array_append_new(way, opf_edge_object(pair->fusion, pair->way.data[e]));
-    return json_pack("{s:o,s:o,s:o,s:b,s:i,s:i,s:s,s:o,s:o,s:o,s:o}", "a", opf_json_text(pair->a->name), "b", opf_json_text(pair->b->name), "graph",
+    const opf_sibling *siblings = pair->siblings;
+    return json_pack("{s:o,s:o,s:o,s:b,s:i,s:i,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:I}", "a", opf_json_text(pair->a->name), "b", opf_json_text(pair->b->name), "graph",
         opf_json_text(pair->fusion->graph->path), "together", opf_pair_together(pair), "group_a", pair->id_a, "group_b", pair->id_b, "relation",
         relations[pair->relation], "way", way, "cut", pair->cut ? opf_edge_object(pair->fusion, pair->cut) : json_null(), "shared",
-        opf_json_text(pair->shared ? pair->shared->name : NULL), "reason", opf_json_text(pair->reason));
+        opf_json_text(pair->shared ? pair->shared->name : NULL), "rule", opf_json_text(siblings ? siblings->rule : NULL),
+        "reason", opf_json_text(pair->reason), "remedy", opf_json_text(siblings ? siblings->remedy : NULL), "bytes_lost",
+        (json_int_t)(siblings ? siblings->bytes_lost : 0));
 }

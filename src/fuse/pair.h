@@ -23,6 +23,7 @@ typedef struct opf_pair {
     OPF_VEC(const opf_edge *) way;  /* the shortest one; inside the group where they are together */
     const opf_edge *cut;            /* the first refused use on it; NULL */
     const opf_value *shared;        /* siblings: the largest value that both read */
+    const opf_sibling *siblings;    /* the log's word on them; NULL where it has none */
     const char *reason;             /* siblings, or no relation */
 } opf_pair;
 
@@ -32,7 +33,8 @@ opf_status opf_pair_find(opf_pair *pair, const opf_parts *parts, const char *a, 
 static inline bool opf_pair_together(const opf_pair *pair) { return pair->group_a == pair->group_b; }
 
 void opf_pair_text(const opf_pair *pair, opf_text *out);
-/* {"a", "b", "graph", "together", "group_a", "group_b", "relation", "way": [edges], "cut": edge or null, "shared", "reason"} */
+/* {"a", "b", "graph", "together", "group_a", "group_b", "relation", "way": [edges], "cut": edge or null, "shared", "rule", "reason",
+ * "remedy", "bytes_lost"}; the last four of siblings */
 json_t *opf_pair_object(const opf_pair *pair);
 
 #endif

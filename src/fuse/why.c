@@ -114,26 +114,6 @@ static int users(opf_fuser *fuser, const opf_value *value, opf_node **out)
     return count;
 }
 
-static opf_sibling compare(const opf_fuser *fuser, const opf_node *a, const opf_node *b, const opf_value *shared)
-{
-    opf_sibling pair = {.a = a, .b = b, .shared = shared, .verdict = OPF_REFUSED};
-    const opf_group *group_a = group_of(fuser, a), *group_b = group_of(fuser, b);
-    if (group_a == group_b) {
-        pair.verdict = group_a->step == OPF_STEP_VIEW ? OPF_VIEWED : OPF_FUSED;
-        pair.reason = opf_arena_printf(fuser->arena, "both are in one group, which reads '%s' for both", shared->name);
-    } else if (group_a->step == OPF_STEP_VIEW || group_b->step == OPF_STEP_VIEW) {
-        pair.verdict = OPF_VIEWED;
-        pair.reason = opf_arena_printf(fuser->arena, "'%s' only gives '%s' another shape and reads nothing",
-                                       group_a->step == OPF_STEP_VIEW ? a->name : b->name, shared->name);
-    } else if (fuser->fusion->policy == OPF_POLICY_NONE) {
-        pair.reason = "policy none: each node is a kernel of its own";
-    } else {
-        pair.reason = opf_arena_printf(fuser->arena, "the rules join a node with those that use its result, never two that only share an operand: '%s' is read twice",
-                                       shared->name);
-    }
-    return pair;
-}
-
 /* Pairs among the first users of a value. Single numbers are in the code of each, and constants are shared by chance. */
 static void add_siblings(opf_fuser *fuser, const opf_value *value)
 {
@@ -146,7 +126,7 @@ static void add_siblings(opf_fuser *fuser, const opf_value *value)
             list[kept++] = list[k];
     for (int a = 0; a < kept; a++)
         for (int b = a + 1; b < kept; b++)
-            OPF_PUSH(fuser->arena, &fuser->fusion->siblings, compare(fuser, list[a], list[b], value));
+            OPF_PUSH(fuser->arena, &fuser->fusion->siblings, opf_siblings_compare(fuser, list[a], list[b], value));
 }
 
 void opf_fusion_explain(opf_fuser *fuser)

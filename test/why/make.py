@@ -65,6 +65,12 @@ CASES = {
     "siblings": ("two products of one operand", "float[8,16] x => float[8,32] y, float[8,4] z", "float[16,32] w, float[16,4] v", "[one] y = MatMul(x, w) [two] z = MatMul(x, v)", "--fuse=tvm", "one", "two", "siblings apart"),
     "siblings_together": ("two readers that meet again", "float[N,8] x => float[N,8] y", "", "[a] u = Relu(x) [b] v = Exp(x) [c] y = Add(u, v)", "--fuse=tvm", "a", "b", "siblings together"),
     "strangers": ("two nodes with nothing in common", "float[N,8] x, float[M,4] z => float[N,8] u, float[M,4] v", "", "[a] u = Relu(x) [b] v = Relu(z)", "--fuse=tvm", "a", "b", "none apart"),
+    "siblings_unfused": ("readers under policy none", "float[N,8] x => float[N,8] u, float[N,8] v", "", "[a] u = Relu(x) [b] v = Exp(x)", "--fuse=none", "a", "b", "siblings apart policy-none"),
+    "siblings_best": ("two readers of one value, side by side", "float[N,8] x => float[N,8] u, float[N,8] v", "", "[a] u = Relu(x) [b] v = Exp(x)", "", "a", "b", "siblings together siblings-together"),
+    "siblings_operands": ("a reader that reads more", "float[64,64] x, float[64,64] z => float[64,1] u, float[64,64] v", "int64[1] axes = {1}, float[64,64] w",
+                          "[sum] u = ReduceSum(x, axes) [mm] m = MatMul(z, w) [mul] v = Mul(m, x)", "", "sum", "mul", "siblings apart siblings-operands"),
+    "siblings_behind": ("a reader whose kernel waits for the other", "float[1,4,16,16] x => float[1,4,16,16] y", "float[4,4,3,3] w, float[4,4,3,3] v",
+                        "[one] c = Conv<pads=[1,1,1,1]>(x, w) [exp] e = Exp(x) [two] d = Conv<pads=[1,1,1,1]>(c, v) [add] y = Add(d, e)", "", "one", "exp", "siblings apart siblings-behind"),
     # ---- policy best
     "softmax": ("a softmax written out", "float[N,64] x => float[N,64] y", "int64[1] axes = {1}",
                 "[max] m = ReduceMax(x, axes) [sub] d = Sub(x, m) [exp] e = Exp(d) [sum] s = ReduceSum(e, axes) [div] y = Div(e, s)", "", "max", "div", "fused rows"),
