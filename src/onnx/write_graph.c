@@ -70,18 +70,26 @@ void opf_write_node(opf_writer *writer, uint32_t field, const opf_node *node) {
 
 /* ---- graphs ---- */
 
-static bool is_input(const opf_value *value) { return value->input_index >= 0; }
-
 static void write_value_info(opf_writer *writer, uint32_t field, const opf_value *value, const char *name) {
     size_t message = opf_encode_open(writer->out, field);
     opf_encode_value_info(writer->out, value, name);
     opf_encode_close(writer->out, message);
 }
 
+/* Made from an attribute (ops/tables.h), which is written as such? */
+static bool is_table(const opf_value *value) {
+    bool table = value->uses.count > 0 && !value->is_output;
+    for (size_t i = 0; table && i < value->uses.count; i++) {
+        const opf_node *node = value->uses.data[i].node;
+        table = value->uses.data[i].input >= node->n_inputs - node->n_tables;
+    }
+    return table;
+}
+
 static void write_initializers(opf_writer *writer, const opf_graph *graph) {
     for (size_t i = 0; i < graph->values.count; i++) {
         const opf_value *value = graph->values.data[i];
-        if (!value->constant) continue;
+        if (!value->constant || is_table(value)) continue;
         size_t message = opf_encode_open(writer->out, opf_schema_Graph_initializer_tag);
         opf_encode_tensor(writer->out, value->constant, opf_writer_name(writer, value));
         opf_encode_close(writer->out, message);
@@ -108,17 +116,21 @@ static void write_outputs(opf_writer *writer, const opf_graph *graph) {
     }
 }
 
+static void write_types_between(opf_writer *writer, const opf_node *node) {
+    for (int k = 0; k < node->n_outputs; k++) {
+        const opf_value *value = node->outputs[k];
+        if (!value || value->is_output || !opf_has_type(value)) continue;
+        write_value_info(writer, opf_schema_Graph_value_info_tag, value, opf_writer_name(writer, value));
+    }
+}
+
 void opf_write_values(opf_writer *writer, const opf_graph *graph) {
     opf_encode_string(writer->out, opf_schema_Graph_name_tag, graph->name);
     write_initializers(writer, graph);
     for (size_t i = 0; i < graph->inputs.count; i++)
         write_value_info(writer, opf_schema_Graph_input_tag, graph->inputs.data[i], opf_writer_name(writer, graph->inputs.data[i]));
     write_outputs(writer, graph);
-    for (size_t i = 0; i < graph->values.count; i++) {
-        const opf_value *value = graph->values.data[i];
-        if (!value->producer || is_input(value) || value->is_output || !opf_has_type(value)) continue;
-        write_value_info(writer, opf_schema_Graph_value_info_tag, value, opf_writer_name(writer, value));
-    }
+    for (size_t i = 0; i < graph->nodes.count; i++) write_types_between(writer, graph->nodes.data[i]);
 }
 
 static void write_graph(opf_writer *writer, const opf_graph *graph) {
