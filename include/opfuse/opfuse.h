@@ -204,6 +204,25 @@ typedef struct opf_verify_options {
 } opf_verify_options;
 opf_status opf_model_verify(opf_model *model, const opf_array *inputs, const opf_verify_options *options, char **report);
 
+/* Values of a run by name: every value that a model stores between kernels, in order, its outputs last; or the tensors of a
+ * folder's .npy and .pb files, of whatever engine. Tensors of numbers alone. */
+typedef struct opf_values opf_values;
+opf_status opf_values_run(opf_values **out, opf_model *model, const opf_array *inputs);
+opf_status opf_values_read(opf_values **out, opf_context *context, const char *folder); /* bytes belong to the context */
+size_t opf_values_count(const opf_values *values);
+opf_array opf_values_at(const opf_values *values, size_t index);
+void opf_values_free(opf_values *values); /* NULL is fine */
+/* Those of one name side by side, in the order of `a`; the first that differs is marked. rtol, atol < 0: 1e-3 and 1e-5.
+ * OPF_ERROR_MISMATCH where one differs, or no name is common. */
+opf_status opf_values_compare(opf_context *context, const opf_values *a, const opf_values *b, double rtol, double atol, char **report);
+
+/* Least and largest number, NaN and infinities of every value over data sets, by the evaluator; says where float16 would overflow. */
+typedef struct opf_ranges opf_ranges;
+opf_status opf_ranges_new(opf_ranges **out, opf_model *model);
+opf_status opf_ranges_add(opf_ranges *ranges, const opf_array *inputs);
+void opf_ranges_print(const opf_ranges *ranges, char **report);
+void opf_ranges_free(opf_ranges *ranges); /* NULL is fine; before the model */
+
 /* Runs a conformance suite: each folder below `folder` that holds model.onnx and test_data_set_K (input_I.pb, output_I.pb) is
  * a case, run under the policies none and best through generated code (many cases a compilation, optimised little) and
  * compared with the stored outputs; bfloat16 and narrower types may be one step off. Batches run in processes of their own

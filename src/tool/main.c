@@ -18,6 +18,8 @@ const verb verbs[] = {
     {"profile", "MODEL", "tells where the time of a run goes, step by step, and what limits each", COMPILES | FOR_PROFILE | FOR_JSON, cmd_profile},
     {"graph", "MODEL -o FILE.svg|.dot|.onnx", "draws or writes the model, as read or with its kernels", COMPILES | FOR_GRAPH, cmd_graph},
     {"report", "MODEL -o FILE.html", "writes one page that shows the model before and after, and why", COMPILES | FOR_REPORT, cmd_report},
+    {"diff", "A B", "compares two models, policies or folders of outputs, value by value", COMPILES | FOR_DIFF, cmd_diff},
+    {"ranges", "MODEL", "tells least and largest number, NaN and infinities of every value over data sets", FOR_ALL | FOR_INPUTS, cmd_ranges},
     {"ops", "", "lists the supported operators", FOR_ALL | FOR_JSON | FOR_OPS, cmd_ops},
     {"doctor", "", "tells what this machine and this setting offer", FOR_ALL | FOR_COMPILING, cmd_doctor},
 };

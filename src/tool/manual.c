@@ -23,6 +23,11 @@ static const struct { const char *verb, *text, *example; } pages[] = {
                 "viewers, with -o FILE.folded stacks for flame graphs.",
      "opfuse profile model.onnx --threads 1"},
     {"graph", "Draws the graph as read or with its kernels as clusters, by Graphviz, or writes it as ONNX.", "opfuse graph model.onnx -o kernels.svg"},
+    {"diff", "Runs both sides on the same inputs and compares every value that has the same name in both, in the order in which the first computes them; the first that differs is marked. "
+             "A side is a model, or a folder of .npy and .pb files that any engine has written. With --against one model is compared under two policies. Exit status 3 where something differs.",
+     "opfuse diff model.onnx outputs_of_another_engine/ --data test_data_set_0"},
+    {"ranges", "Evaluates the model on every data set and tells for each value its least and largest number, how many NaN and infinities there were, and where float16 would overflow.",
+     "opfuse ranges model.onnx --data data/"},
     {"ops", "Lists the supported operators with versions, types, form and kind.", "opfuse ops --json"},
     {"doctor", "Tells what this machine offers: compiler, features of the processor, the row of the machine table, cache, Graphviz. Exit status 1 where something is missing.",
      "opfuse doctor"},

@@ -90,6 +90,7 @@ static bool set_markdown(tool *t, const char *argument) { (void)argument; return
 static bool set_all(tool *t, const char *argument) { (void)argument; return t->all = true; }
 static bool set_bounds(tool *t, const char *argument) { (void)argument; return t->bounds = true; }
 static bool set_bisect(tool *t, const char *argument) { (void)argument; return t->bisect = true; }
+static bool set_against(tool *t, const char *argument) { return *(t->against = argument) != '\0'; }
 static bool set_before(tool *t, const char *argument) { (void)argument; return t->before = true; }
 static bool set_after(tool *t, const char *argument) { (void)argument; return t->after = true; }
 static bool set_trace(tool *t, const char *argument) { (void)argument; return t->trace = true; }
@@ -120,8 +121,8 @@ static const option options[] = {
     {"--bounds", NULL, FOR_VERIFY, "each group on the evaluator's own inputs: its error beside a bound computed from its stages", set_bounds},
     {"--bisect", NULL, FOR_VERIFY, "the same, and names the group, operator and property at fault", set_bisect},
     {"--tol", "fp32|fp16|int8", FOR_VERIFY, "a rule for the tolerance in place of --rtol and --atol", set_tolerance},
-    {"--rtol", "R", FOR_VERIFY, "relative tolerance (1e-3)", set_rtol},
-    {"--atol", "A", FOR_VERIFY, "absolute tolerance (1e-5)", set_atol},
+    {"--rtol", "R", FOR_VERIFY | FOR_DIFF, "relative tolerance (1e-3)", set_rtol},
+    {"--atol", "A", FOR_VERIFY | FOR_DIFF, "absolute tolerance (1e-5)", set_atol},
     {"--suite", "DIR", FOR_VERIFY, "in place of a model: every folder in it with model.onnx and test_data_set_*, under none and best", set_suite},
     {"--jobs", "N", FOR_VERIFY, "processes at once for --suite (the cores that the process may use)", set_jobs},
     {"--junit", "FILE", FOR_VERIFY, "writes the results of --suite as JUnit's XML", set_junit},
@@ -137,6 +138,7 @@ static const option options[] = {
     {"--max-ram", "N[K|M|G]", FOR_BUILD, "fails where workspace, inputs and outputs take more bytes", set_max_ram},
     {"--warmup", "W", FOR_BENCH | FOR_PROFILE, "runs before those that count (3)", set_warmup},
     {"--runs", "R", FOR_BENCH | FOR_PROFILE, "runs that count (20)", set_runs},
+    {"--against", "none|tvm|best|FILE", FOR_DIFF, "fusion policy of the second side (that of the first)", set_against},
     {"--before", NULL, FOR_GRAPH, "the graph as read", set_before},
     {"--after", NULL, FOR_GRAPH, "its kernels as clusters (default)", set_after},
     {"--fuse", "none|tvm|best|FILE", FOR_ALL, "fusion policy (best), or groups from an earlier `explain --json`", NULL},
@@ -217,6 +219,7 @@ int options_read(tool *t, int count, char **arguments) {
         int status = 0;
         if (!only_positional && strcmp(argument, "--") == 0) only_positional = true;
         else if (!only_positional && argument[0] == '-' && argument[1]) status = read_option(t, &i, count, arguments);
+        else if (t->model && !t->second && t->verb->groups & FOR_DIFF) t->second = argument;
         else if (t->model || !t->verb->arguments[0]) status = misuse(t, "there is no place for the argument", argument);
         else t->model = argument;
         if (status) return status;

@@ -16,6 +16,7 @@ typedef struct tool {
     const struct verb *verb;
     opf_context *context;
     const char *model;         /* path; NULL until given */
+    const char *second, *against; /* diff */
     /* inputs */
     const char **inputs;       /* NAME=FILE|zeros|ones|uniform:LO:HI, as given */
     size_t n_inputs;
@@ -49,7 +50,7 @@ const verb *verb_find(const char *name);
 
 /* ---- options.c ---- */
 
-enum { FOR_ALL = 1, FOR_INPUTS = 2, FOR_COMPILING = 4, FOR_RUN = 8, FOR_VERIFY = 16, FOR_JSON = 32, FOR_EXPLAIN = 64, FOR_BUILD = 128, FOR_BENCH = 256, FOR_GRAPH = 512, FOR_OPS = 1024, FOR_PROFILE = 2048, FOR_REPORT = 4096 };
+enum { FOR_ALL = 1, FOR_INPUTS = 2, FOR_COMPILING = 4, FOR_RUN = 8, FOR_VERIFY = 16, FOR_JSON = 32, FOR_EXPLAIN = 64, FOR_BUILD = 128, FOR_BENCH = 256, FOR_GRAPH = 512, FOR_OPS = 1024, FOR_PROFILE = 2048, FOR_REPORT = 4096, FOR_DIFF = 8192 };
 
 /* Looks for --diag=json alone: how messages are to look holds for those about the verb and the options before it, too. */
 void options_read_diag(tool *t, int count, char **arguments);
@@ -115,6 +116,8 @@ int cmd_check(tool *t);
 int cmd_explain(tool *t);
 int cmd_build(tool *t);
 int cmd_bench(tool *t);
+int cmd_diff(tool *t);
+int cmd_ranges(tool *t);
 int cmd_profile(tool *t);
 int cmd_graph(tool *t);
 int cmd_report(tool *t);
