@@ -5,7 +5,8 @@
 
 For each model the report is made, opened in headless Chromium and used with the mouse and the keyboard: hover and click link
 both pictures and the lists, sorting sorts, the search finds, zoom and drag move, Escape lets go; nothing may be asked of the
-network and nothing may go wrong on the console. Then the same page without Graphviz. Status 1 where something does not hold, 77
+network and nothing may go wrong on the console. Then the same page without Graphviz. The names in markup.onnx, beside this file,
+are pieces of HTML and JavaScript. Status 1 where something does not hold, 77
 where there is no browser."""
 import argparse
 import json
@@ -175,9 +176,13 @@ def try_model(page, opfuse, model, folder, screenshots):
     html = os.path.join(folder, "report.html")
     subprocess.run([opfuse, "report", model, "-o", html, "-q"], check=True)
     text = open(html, encoding="utf-8").read()
-    expect("src=" not in text and "@import" not in text and "<link" not in text, "the page refers to no other file")
+    head, data = text.split('<script type="application/json" id="data">')
+    page_text = head + data.split("</script>", 1)[1]
+    expect(not any(mark in page_text for mark in ("src=", "@import", "<link", "url(")), "the page refers to no other file")
+    expect(page_text.count("<script") == 1, "names of a model are no markup")
     log = explain(opfuse, model)
     page.open(html)
+    expect(page.run("document.title").endswith("opfuse"), "the title is that of the page")
     schemes(page, screenshots, os.path.basename(os.path.dirname(os.path.abspath(model))))
     shows_everything(page, log)
     links_both_sides(page, log)
