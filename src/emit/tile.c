@@ -260,13 +260,26 @@ static const char *b_text(opf_tile_printer *p, bool tail) {
     return opf_arena_printf(arena, "b_rows%s + k * %s + c, %s", p->mark, step, step);
 }
 
+/* The share of B's next panel that one panel of rows asks for: so many floats a step. */
+static int ahead_step(const opf_tile_printer *p) {
+    int64_t rows = opf_dim_nominal(p->tile->rows), panels = ((rows < p->tile->block_rows ? rows : p->tile->block_rows) + p->tile->height - 1) / p->tile->height;
+    return (int)((p->panel + panels - 1) / panels);
+}
+
+static const char *ahead_text(opf_tile_printer *p) {
+    if (!opf_tile_asks_ahead(p->tile)) return "";
+    int step = ahead_step(p);
+    return opf_arena_printf(opf_pool_arena(p->pool), ", b_panels%s + (c + %d) * %s + k * %d + (r - rows_begin) / %d * steps * %d, %d", p->mark, p->panel,
+                            opf_tile_operand_text(p, p->tile->depth), p->panel, p->tile->height, step, step);
+}
+
 static void print_call(opf_tile_printer *p, int width, bool tail) {
     const opf_tile *tile = p->tile;
     bool runtime = tile->a.source == OPF_SOURCE_PANELS;
     const char *block = opf_arena_printf(opf_pool_arena(p->pool), "block%s + (r - rows_begin) * pitch + (c - block_begin)", p->mark);
-    opf_tile_line(p, "opf_tile_%dx%d%s(steps, a_panels + %s * %s + k * %d, %s, %s, pitch, k == 0);", tile->height, width,
-                  tile->b.source == OPF_SOURCE_WINDOW ? "_at" : "", runtime ? "(r - row_begin)" : "r", opf_tile_operand_text(p, tile->depth),
-                  tile->height, b_text(p, tail), tile->stores_direct ? "sums + r * pitch + c" : block);
+    opf_tile_line(p, "opf_tile_%dx%d%s(steps, a_panels + %s * %s + k * %d, %s%s, %s, pitch, k == 0);", tile->height, width,
+                  tile->b.source == OPF_SOURCE_WINDOW ? "_at" : opf_tile_asks_ahead(tile) ? "_ahead" : "", runtime ? "(r - row_begin)" : "r", opf_tile_operand_text(p, tile->depth),
+                  tile->height, b_text(p, tail), ahead_text(p), tile->stores_direct ? "sums + r * pitch + c" : block);
 }
 
 static void print_tiles_of_sum(opf_tile_printer *p) {

@@ -16,9 +16,18 @@ static void print_accumulators(int height, int width, bool load, opf_text *out) 
 
 /* Packed weights come from beyond L2 once: a line or two ahead of each step. B is asked for only where several rows share it:
  * a single stream is best left to the machine's own prefetcher. */
-enum { A_AHEAD = 512, B_AHEAD = 8, ROWS_THAT_SHARE = 4 };
+enum { A_AHEAD = 512, B_AHEAD = 24, ROWS_THAT_SHARE = 4 };
 
-static void print_step(int height, int width, int lanes, bool table, opf_text *out) {
+/* How a function reads B: rows `step` apart; so, while memory `ahead` is asked for; rows by a table. */
+typedef enum b_form { B_ROWS, B_ROWS_AHEAD, B_TABLE, B_FORMS } b_form;
+static const struct { const char *suffix, *guard, *parameters, *row, *more; } b_forms[B_FORMS] = {
+    [B_ROWS] = {"", "", "int64_t step", "k * step from b", ""},
+    [B_ROWS_AHEAD] = {"_ahead", "_AHEAD", "int64_t step, const float *ahead, int64_t ahead_step", "k * step from b", "\n * Asks for what is needed next, `ahead_step` floats a step."},
+    [B_TABLE] = {"_at", "_AT", "const int32_t *restrict at", "at[k] from b", ""},
+};
+
+static void print_step(int height, int width, int lanes, b_form form, opf_text *out) {
+    bool table = form == B_TABLE;
     if (table) opf_text_add(out, "        const float *restrict b_row = b + at[k];\n");
     const char *from = table ? "b_row" : "b";
     for (int j = 0; j < width; j++) opf_text_printf(out, "        const opf_vf b%d = opf_vload(%s + %d * OPF_LANES);\n", j, from, j);
@@ -28,25 +37,26 @@ static void print_step(int height, int width, int lanes, bool table, opf_text *o
         opf_text_add(out, " }\n");
     }
     opf_text_printf(out, "        __builtin_prefetch(a + %d);\n", A_AHEAD);
-    for (int j = 0; j < width && !table && height >= ROWS_THAT_SHARE; j += 16 / lanes) /* one for each line of 64 bytes */
+    if (form == B_ROWS_AHEAD) opf_text_add(out, "        __builtin_prefetch(ahead, 0, 2);\n        ahead += ahead_step;\n");
+    for (int j = 0; j < width && form == B_ROWS && height >= ROWS_THAT_SHARE; j += 16 / lanes) /* one for each line of 64 bytes */
         opf_text_printf(out, "        __builtin_prefetch(b + %d * step + %d * OPF_LANES);\n", B_AHEAD, j);
     opf_text_printf(out, "        a += %d;\n", height);
     if (!table) opf_text_add(out, "        b += step;\n");
 }
 
-static void print_function(int height, int width, int lanes, bool table, opf_text *out) {
-    const char *suffix = table ? "_at" : "";
-    opf_text_printf(out, "#ifndef OPF_TILE_%dX%d%s\n#define OPF_TILE_%dX%d%s\n", height, width, table ? "_AT" : "", height, width, table ? "_AT" : "");
+static void print_function(int height, int width, int lanes, b_form form, opf_text *out) {
+    const char *guard = b_forms[form].guard;
+    opf_text_printf(out, "#ifndef OPF_TILE_%dX%d%s\n#define OPF_TILE_%dX%d%s\n", height, width, guard, height, width, guard);
     opf_text_printf(out, "/* Adds a[k][0..%d] * b[k][0..%d vectors] over `depth` steps k to c, whose rows are `pitch` apart; starts at 0 where\n"
-                         " * `first`. Row k of b is %s. */\n",
-                    height - 1, width - 1, table ? "at[k] from b" : "k * step from b");
+                         " * `first`. Row k of b is %s.%s */\n",
+                    height - 1, width - 1, b_forms[form].row, b_forms[form].more);
     opf_text_printf(out, "static void opf_tile_%dx%d%s(int64_t depth, const float *restrict a, const float *restrict b, %s, float *restrict c, int64_t pitch, int first) {\n",
-                    height, width, suffix, table ? "const int32_t *restrict at" : "int64_t step");
+                    height, width, b_forms[form].suffix, b_forms[form].parameters);
     print_accumulators(height, width, false, out);
     opf_text_add(out, "    if (!first) {\n");
     print_accumulators(height, width, true, out);
     opf_text_add(out, "    }\n#pragma GCC unroll 2\n    for (int64_t k = 0; k < depth; k++) {\n");
-    print_step(height, width, lanes, table, out);
+    print_step(height, width, lanes, form, out);
     opf_text_add(out, "    }\n");
     for (int i = 0; i < height; i++) {
         opf_text_add(out, "   ");
@@ -56,10 +66,14 @@ static void print_function(int height, int width, int lanes, bool table, opf_tex
     opf_text_add(out, "}\n#endif\n");
 }
 
+/* B's panels come from beyond the caches, each read by several panels of rows: all of these together ask for the next one. Else
+ * the first would wait for memory that the others leave idle. */
+bool opf_tile_asks_ahead(const opf_tile *tile) { return tile->b.source == OPF_SOURCE_CONSTANT && opf_dim_nominal(tile->rows) > tile->height; }
+
 void opf_emit_tile_functions(const opf_nest *nest, opf_text *out) {
     const opf_tile *tile = nest->tile;
-    bool table = tile->b.source == OPF_SOURCE_WINDOW && !tile->winograd;
+    b_form form = tile->b.source == OPF_SOURCE_WINDOW && !tile->winograd ? B_TABLE : opf_tile_asks_ahead(tile) ? B_ROWS_AHEAD : B_ROWS;
     if (tile->winograd) opf_emit_winograd_functions(tile->winograd, out);
-    print_function(tile->height, tile->width, nest->machine->lanes, table, out);
-    if (tile->tail != tile->width) print_function(tile->height, tile->tail, nest->machine->lanes, table, out);
+    print_function(tile->height, tile->width, nest->machine->lanes, form, out);
+    if (tile->tail != tile->width) print_function(tile->height, tile->tail, nest->machine->lanes, form, out);
 }
