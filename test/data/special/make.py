@@ -142,6 +142,25 @@ def shifts(bits, signed):
 def shrink_integer(x): return x + 1 if x < -1.5 else x - 1 if x > 1.5 else 0
 
 
+# ---- casts: toward zero, NaN to 0, saturated to 64 bits, of which narrower types take the low ones ----
+
+TARGETS = {**FLOATS, **SIGNED, **UNSIGNED, "bool": (bool, T.BOOL)}
+
+
+def whole(x, kind):
+    if isinstance(x, int): return x
+    if x != x: return 0
+    if kind == T.UINT64 and x >= 2.0**63: return 2**64 - 1 if x >= 2.0**64 else int(x)
+    return max(-2**63, min(2**63 - 1, 2**63 - 1 if x == INF else -2**63 if x == -INF else int(x)))
+
+
+def casts():
+    def to(kind, dtype):
+        if kind == T.BOOL: return lambda x: x != 0
+        return (lambda x: whole(x, kind)) if np.dtype(dtype).kind in "iu" else (lambda x: x)
+    return [(f"Cast_{name}", "Cast", "x", {"to": kind}, to(kind, dtype), EXACT, kind) for name, (dtype, kind) in TARGETS.items()]
+
+
 # ---- the models ----
 
 def wrap(values, dtype):
@@ -150,7 +169,10 @@ def wrap(values, dtype):
 
 
 def stored(values, dtype, out):
+    dtype = {kind: own for own, kind in TARGETS.values()}.get(out, dtype)
     if out == T.BOOL: return np.array(values, bool)
+    if np.dtype(dtype).kind == "f" and all(isinstance(v, int) for v in values):  # not by way of float64
+        return np.array(values, np.uint64 if max(values) >= 2**63 else np.int64).astype(dtype)
     if np.dtype(dtype).kind in "iu": return wrap([int(v) for v in values], dtype)
     return np.array([float(v) for v in values], np.float64).astype(dtype)
 
@@ -184,11 +206,11 @@ def make(name, dtype, onnx_type, single, pairs, rows, constants):
 for name, (dtype, kind) in FLOATS.items():
     COMPUTE = np.float64 if dtype is np.float64 else np.float32
     single, pairs = float_values(dtype)
-    make(name, dtype, kind, single, pairs, ANY + NUMERIC + FLOAT, {"l": -1.0, "h": 2.0, "2": 2.0, "3": 3.0, "r": 0.5})
+    make(name, dtype, kind, single, pairs, ANY + NUMERIC + FLOAT + casts(), {"l": -1.0, "h": 2.0, "2": 2.0, "3": 3.0, "r": 0.5})
 for name, (dtype, kind) in {**SIGNED, **UNSIGNED}.items():
     single, pairs = integer_values(dtype)
     signed, bits = name in SIGNED, np.dtype(dtype).itemsize * 8
-    rows = ANY + NUMERIC + INTEGER + shifts(bits, signed)
+    rows = ANY + NUMERIC + INTEGER + shifts(bits, signed) + casts()
     if signed:
         rows = rows + [("Neg", "Neg", "x", {}, lambda x: -x, EXACT, None), ("Relu", "Relu", "x", {}, lambda x: max(x, 0), EXACT, None)]
     if bits < 64:
