@@ -54,18 +54,47 @@ static const opf_expr *without_casts(const opf_expr *e)
     return e;
 }
 
-typedef struct index_check { const opf_stage *stage; bool window; } index_check;
+typedef struct index_check { const opf_stage *stage; opf_pool *pool; bool window; } index_check;
 
-/* Does an index join an axis of the result and a reduced one? */
+/* How far the reduced axes move the index; NULL where that is not known. */
+static const opf_expr *reach_of_sum(const index_check *check, const opf_expr *index)
+{
+    const opf_stage *stage = check->stage;
+    const opf_expr *reach = opf_int(check->pool, 0), *coefficient, *rest;
+    for (int v = stage->n_axes; v < stage->n_axes + stage->n_reduce; v++) {
+        if (!opf_expr_affine(check->pool, index, v, &coefficient, &rest) || opf_expr_vars(coefficient)) return NULL;
+        reach = opf_add(check->pool, reach, opf_mul(check->pool, coefficient, opf_sub(check->pool, stage->extents[v], opf_int(check->pool, 1))));
+    }
+    return reach;
+}
+
+/* Do neighbours along plain axes share what the sum walks over? Heads that lie side by side, h * size + k, do not: which of
+ * them an index falls into does not depend on k. */
+static bool overlaps(const index_check *check, const opf_expr *index)
+{
+    const opf_stage *stage = check->stage;
+    const opf_expr *reach = reach_of_sum(check, index);
+    if (!reach) return true;
+    const opf_expr *which = opf_floordiv(check->pool, index, opf_add(check->pool, reach, opf_int(check->pool, 1)));
+    which = opf_expr_simplify(check->pool, which, opf_stage_domain(stage));
+    for (int v = stage->n_axes; v < stage->n_axes + stage->n_reduce; v++)
+        if (opf_expr_has_var(which, v)) return true;
+    return false;
+}
+
+static bool moves(const opf_stage *stage, const opf_expr *index, int v) { return !opf_is_value(stage->extents[v], 1) && opf_expr_has_var(index, v); }
+
+/* Does an index join an axis of the result and a reduced one, so that elements are read several times? */
 static bool meet_window(const opf_expr *e, void *data)
 {
     index_check *check = data;
+    const opf_stage *stage = check->stage;
     if (e->kind != OPF_EXPR_LOAD) return true;
     for (int k = 0; k < e->n_args; k++) {
         bool plain = false, reduced = false;
-        for (int v = 0; v < check->stage->n_axes + check->stage->n_reduce; v++)
-            if (!opf_is_value(check->stage->extents[v], 1) && opf_expr_has_var(e->args[k], v)) *(v < check->stage->n_axes ? &plain : &reduced) = true;
-        check->window = check->window || (plain && reduced);
+        for (int v = 0; v < stage->n_axes + stage->n_reduce; v++)
+            if (moves(stage, e->args[k], v)) *(v < stage->n_axes ? &plain : &reduced) = true;
+        check->window = check->window || (plain && reduced && overlaps(check, e->args[k]));
     }
     return !check->window;
 }
@@ -75,7 +104,7 @@ bool opf_stage_is_product(const opf_stage *stage, opf_pool *pool)
     const opf_expr *body = without_casts(stage->body);
     if (stage->combiner != OPF_COMBINE_SUM || stage->accumulator != OPF_FLOAT32) return false;
     if (body->kind != OPF_EXPR_BINARY || body->op != OPF_OP_MUL) return false;
-    index_check check = {stage, false};
+    index_check check = {stage, pool, false};
     opf_expr_visit(pool, body, meet_window, &check);
     return !check.window;
 }

@@ -22,19 +22,42 @@ static opf_item *item_of(opf_scheduler *s, const opf_block_plan *plan, const opf
     return item;
 }
 
-static opf_root root_of(opf_scheduler *s, const opf_block_plan *plan) {
+/* Variables of the plan get numbers behind those that the nest has already. */
+static void take_variables(opf_scheduler *s, opf_block_plan *plan, int n_results, const int *results) {
+    int count = (int)plan->extents.count, base = (int)s->nest->variables.count;
+    const opf_expr **bind = OPF_ARRAY(s->arena, const opf_expr *, count + 1);
+    for (int k = 0; k < count; k++) bind[k] = opf_var(s->pool, opf_variable_new(s, plan->names.data[k], plan->extents.data[k]));
+    if (base == 0) return;
+    for (int k = 0; k < plan->n_outer; k++) plan->outer[k] += base;
+    for (int k = 0; k < plan->n_inner; k++) plan->inner[k] += base;
+    plan->row += base;
+    for (int i = 0; i < s->n_stages; i++) {
+        opf_block_stage *placed = plan->stages[i];
+        if (!placed) continue;
+        placed->term = opf_expr_bind(s->pool, placed->term, count, bind);
+        if (placed->second) placed->second = opf_expr_bind(s->pool, placed->second, count, bind);
+        for (int k = 0; k < s->stages[i]->n_axes; k++) placed->axis[k] += placed->axis[k] < 0 ? 0 : base;
+        for (int k = 0; k < placed->n_free; k++) placed->free[k] += base;
+        for (int k = 0; k < placed->n_reduce; k++) placed->reduce[k] += base;
+    }
+    for (int r = 0; r < n_results; r++) {
+        plan->values[r] = opf_expr_bind(s->pool, plan->values[r], count, bind);
+        for (int k = 0; k < s->stages[s->result_stage[results[r]]]->n_axes; k++) plan->points[r][k] = opf_expr_bind(s->pool, plan->points[r][k], count, bind);
+    }
+}
+
+static opf_root root_of(opf_scheduler *s, const opf_block_plan *plan, int n_results, const int *results) {
     opf_root root = {.items = OPF_ARRAY(s->arena, opf_item *, s->n_stages + 1)};
-    for (size_t k = 0; k < plan->extents.count; k++) opf_variable_new(s, plan->names.data[k], plan->extents.data[k]);
     for (int k = 0; k < plan->n_outer; k++) opf_axes_add(&root.order, plan->outer[k]);
     opf_axes_add(&root.order, plan->row);
     for (int k = 0; k < plan->n_inner; k++) opf_axes_add(&root.order, plan->inner[k]);
     for (int i = 0; i < s->n_stages; i++)
         if (plan->stages[i]) root.items[i] = item_of(s, plan, plan->stages[i]);
-    for (size_t r = 0; r < s->group->results.count; r++) {
-        const opf_stage *stage = s->stages[s->result_stage[r]];
-        const opf_expr *offset = opf_row_major(s, stage->n_axes, stage->extents, plan->points[r]);
-        OPF_PUSH(s->arena, &root.outputs.list, (opf_target){s->n_inputs + (int)r, offset, plan->values[r]});
-        s->stored[r] = true;
+    for (int k = 0; k < n_results; k++) {
+        const opf_stage *stage = s->stages[s->result_stage[results[k]]];
+        const opf_expr *offset = opf_row_major(s, stage->n_axes, stage->extents, plan->points[k]);
+        OPF_PUSH(s->arena, &root.outputs.list, (opf_target){s->n_inputs + results[k], offset, plan->values[k]});
+        s->stored[results[k]] = true;
     }
     return root;
 }
@@ -216,13 +239,16 @@ static void emit_blocks(opf_rows_nest *n, opf_block *block) {
     emit_steps(n, block);
 }
 
-bool opf_blocks_emit(opf_scheduler *s) {
+bool opf_blocks_emit(opf_scheduler *s, int n_results, const int *results) {
     opf_stages stages = {.inputs = s->group->stages.inputs};
     opf_block_plan plan;
-    if ((size_t)s->n_stages != s->group->stages.list.count || s->group->results.count == 0) return false; /* windows */
+    int *stored = OPF_ARRAY(s->arena, int, n_results);
+    if ((size_t)s->n_stages != s->group->stages.list.count) return false; /* windows */
     for (int i = 0; i < s->n_stages; i++) OPF_PUSH(s->arena, &stages.list, (opf_stage *)(uintptr_t)s->stages[i]);
-    if (!opf_blocks_plan(&stages, (int)s->group->results.count, s->result_stage, s->pool, s->arena, &plan)) return false;
-    opf_root root = root_of(s, &plan);
+    for (int k = 0; k < n_results; k++) stored[k] = s->result_stage[results[k]];
+    if (!opf_blocks_plan(&stages, n_results, stored, s->pool, s->arena, &plan)) return false;
+    take_variables(s, &plan, n_results, results);
+    opf_root root = root_of(s, &plan, n_results, results);
     opf_rows_nest n = {.s = s, .root = &root, .product = OPF_ARRAY(s->arena, bool, s->n_stages + 1), .copy = OPF_ARRAY(s->arena, int, s->n_stages + 1)};
     opf_axes domain = root.order;
     opf_block block = {0};

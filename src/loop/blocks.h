@@ -18,8 +18,8 @@ typedef struct opf_rows_nest {
     int *copy;                    /* by stage: buffer that holds a copy of its second factor */
 } opf_rows_nest;
 
-/* The whole group as such a nest; false where it is none, with nothing emitted. */
-bool opf_blocks_emit(opf_scheduler *s);
+/* Results of one domain as such a nest (positions in the group's results); false where they are none, with nothing emitted. */
+bool opf_blocks_emit(opf_scheduler *s, int n_results, const int *results);
 
 /* ---- product.c ---- */
 /* Is the item's term still a product of a factor with rows and one without? */

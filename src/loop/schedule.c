@@ -54,12 +54,11 @@ static int last_result(const opf_scheduler *s) {
 /* Results that read others come first: what they read may be stored on the way. */
 static bool emit_roots(opf_scheduler *s) {
     int *results = OPF_ARRAY(s->arena, int, s->group->results.count + 1), last;
-    if (opf_blocks_emit(s)) return true;
     while ((last = last_result(s)) >= 0) {
         int count = 0;
         for (size_t k = 0; k < s->group->results.count; k++)
             if (!s->stored[k] && same_domain(result_stage(s, k), result_stage(s, (size_t)last))) results[count++] = (int)k;
-        if (!opf_root_emit(s, count, results)) return false;
+        if (!opf_blocks_emit(s, count, results) && !opf_root_emit(s, count, results)) return false;
     }
     return true;
 }

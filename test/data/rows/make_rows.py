@@ -313,6 +313,91 @@ x = g.input("x", "b", 64, 32)
 hidden = g.op("Tanh", g.op("MatMul", x, g.const(np.random.default_rng(1).normal(0, 0.2, (32, 64)))))
 g.save(1, g.op("MatMul", hidden, g.const(np.random.default_rng(2).normal(0, 0.2, (64, 16)))))
 
+# ---- ten forms of softmax and of Gelu ----
+
+
+def softmax_form(name, max_by="ReduceMax", divide="Div", keepdims=1, axes_input=True, scale=False, cast=False, axis=-1, kernels=1):
+    g = Graph(name, opset=18 if axes_input else 12)
+    x = g.input("x", "b", 8, "w")
+    if scale:
+        x = g.op("Mul", x, g.const(0.5))
+
+    def reduce(kind, value):
+        if axes_input:
+            r = g.op(kind, value, g.const([axis], np.int64), keepdims=keepdims)
+        else:
+            r = g.op(kind, value, axes=[axis], keepdims=keepdims)
+        return r if keepdims else g.op("Unsqueeze", r, g.const([2], np.int64)) if axes_input else g.op("Unsqueeze", r, axes=[2])
+
+    if max_by == "ReduceMax":
+        x = g.op("Sub", x, reduce("ReduceMax", x))
+    if max_by == "negated":
+        x = g.op("Add", x, g.op("Neg", reduce("ReduceMax", x)))
+    if cast:
+        x = g.op("Cast", g.op("Cast", x, to=T.DOUBLE), to=T.FLOAT)
+    power = g.op("Exp", x)
+    total = reduce("ReduceSum", power)
+    if divide == "Div":
+        y = g.op("Div", power, total)
+    elif divide == "Reciprocal":
+        y = g.op("Mul", power, g.op("Reciprocal", total))
+    elif divide == "Pow":
+        y = g.op("Mul", g.op("Pow", total, g.const(-1.0)), power)
+    else:
+        y = g.op("Exp", g.op("Sub", x, g.op("Log", total)))
+    g.save(kernels, y)
+
+
+softmax_form("softmax_form_reciprocal", divide="Reciprocal")
+softmax_form("softmax_form_power", divide="Pow")
+softmax_form("softmax_form_log", divide="Log")
+softmax_form("softmax_form_negated", max_by="negated")
+softmax_form("softmax_form_keepdims_0", keepdims=0)
+softmax_form("softmax_form_axes_input", axes_input=True)
+softmax_form("softmax_form_scaled", scale=True)
+softmax_form("softmax_form_no_max_reciprocal", max_by=None, divide="Reciprocal")
+softmax_form("softmax_form_axis_2", axis=2)
+softmax_form("softmax_form_cast", cast=True)
+
+ROOT_HALF, ROOT_2_PI = 0.7071067811865476, 0.7978845608028654
+
+
+def gelu_form(name, build):
+    g = Graph(name, opset=20)
+    g.save(1, build(g, g.input("x", "b", 8, 32)))
+
+
+def gelu_erf(divide, half_last, order):
+    def build(g, x):
+        scaled = g.op("Div", x, g.const(1 / ROOT_HALF)) if divide else g.op("Mul", x, g.const(ROOT_HALF))
+        erf = g.op("Erf", scaled)
+        one = g.op("Add", erf, g.const(1.0)) if order else g.op("Add", g.const(1.0), erf)
+        return g.op("Mul", g.op("Mul", x, one), g.const(0.5)) if half_last else g.op("Mul", g.op("Mul", x, g.const(0.5)), one)
+    return build
+
+
+def gelu_tanh(cube, factored):
+    def build(g, x):
+        if factored:
+            inner = g.op("Mul", x, g.op("Add", g.const(1.0), g.op("Mul", g.const(0.044715), g.op("Mul", x, x))))
+        else:
+            third = g.op("Pow", x, g.const(3.0)) if cube else g.op("Mul", g.op("Mul", x, x), x)
+            inner = g.op("Add", x, g.op("Mul", third, g.const(0.044715)))
+        return g.op("Mul", g.op("Mul", x, g.const(0.5)), g.op("Add", g.op("Tanh", g.op("Mul", inner, g.const(ROOT_2_PI))), g.const(1.0)))
+    return build
+
+
+gelu_form("gelu_erf_div", gelu_erf(True, True, True))
+gelu_form("gelu_erf_mul", gelu_erf(False, True, True))
+gelu_form("gelu_erf_half_first", gelu_erf(True, False, True))
+gelu_form("gelu_erf_one_first", gelu_erf(False, False, False))
+gelu_form("gelu_tanh_pow", gelu_tanh(True, False))
+gelu_form("gelu_tanh_mul", gelu_tanh(False, False))
+gelu_form("gelu_tanh_factored", gelu_tanh(False, True))
+gelu_form("gelu_sigmoid", lambda g, x: g.op("Mul", x, g.op("Sigmoid", g.op("Mul", x, g.const(1.702)))))
+gelu_form("gelu_operator", lambda g, x: g.op("Gelu", x))
+gelu_form("gelu_operator_tanh", lambda g, x: g.op("Gelu", x, approximate="tanh"))
+
 # ---- contractions that share an operand ----
 
 
