@@ -289,16 +289,15 @@ void opf_emit_block(opf_statements *s, const opf_block *block) {
 
 /* ---- declarations ---- */
 
-static void declare_scratch(const opf_statements *s, const opf_nest_buffer *buffer, const char *name, opf_text *out) {
+static void declare_scratch(const opf_nest_buffer *buffer, const char *name, int indent, opf_text *out) {
     const char *type = opf_emit_value_ctype(buffer->dtype);
-    opf_text_printf(out, "    %s *restrict %s = (%s *)(void *)(args->scratch + (size_t)part * args->scratch_stride", type, name, type);
+    opf_text_printf(out, "%*s%s *restrict %s = (%s *)(void *)(args->scratch + (size_t)part * args->scratch_stride", 4 * indent, "", type, name, type);
     if (!opf_is_value(buffer->offset, 0)) {
         opf_text_add(out, " + (size_t)");
         opf_emit_scope none = {.load = NULL};
         opf_emit_operand(buffer->offset, &none, out);
     }
     opf_text_add(out, ");\n");
-    (void)s;
 }
 
 void opf_emit_declarations(opf_statements *s, opf_text *out) {
@@ -311,7 +310,34 @@ void opf_emit_declarations(opf_statements *s, opf_text *out) {
             size_t at = (size_t)buffer->index + (input ? 0 : n_inputs);
             opf_text_printf(out, "    %s%s *restrict %s = args->p[%zu];\n", input ? "const " : "", opf_emit_ctype(buffer->dtype), s->buffers[i], at);
         } else if (buffer->memory == OPF_MEMORY_SCRATCH) {
-            declare_scratch(s, buffer, s->buffers[i], out);
+            declare_scratch(buffer, s->buffers[i], 1, out);
         }
     }
+}
+
+/* ---- fills ---- */
+
+void opf_emit_fill(const opf_nest *fill, const char *result, const char *const *given, int indent, opf_text *out) {
+    opf_arena *arena = opf_pool_arena(fill->pool);
+    opf_text statements = {0};
+    opf_statements s = {.nest = fill, .names = {.arena = arena}, .indent = indent, .out = &statements};
+    s.variables = OPF_ARRAY(arena, const char *, fill->variables.count + 1);
+    s.buffers = OPF_ARRAY(arena, const char *, fill->buffers.count + 1);
+    s.used = OPF_ARRAY(arena, bool, fill->buffers.count + 1);
+    for (size_t k = 0; k < fill->given.count; k++) {
+        if (fill->given.data[k] >= 0) s.variables[fill->given.data[k]] = given[k];
+        OPF_PUSH(arena, &s.names.taken, given[k]);
+    }
+    OPF_PUSH(arena, &s.names.taken, result);
+    for (size_t b = 0; b < fill->buffers.count; b++) {
+        const opf_nest_buffer *buffer = &fill->buffers.data[b];
+        if (buffer->memory == OPF_MEMORY_INPUT) s.buffers[b] = opf_arena_printf(arena, "p%d", buffer->index);
+        else if (buffer->memory == OPF_MEMORY_RESULT) s.buffers[b] = result;
+        else if (buffer->memory == OPF_MEMORY_SCRATCH) s.buffers[b] = opf_names_take(&s.names, "", buffer->name);
+    }
+    opf_emit_block(&s, &fill->code);
+    for (size_t b = 0; b < fill->buffers.count; b++)
+        if (s.used[b] && fill->buffers.data[b].memory == OPF_MEMORY_SCRATCH) declare_scratch(&fill->buffers.data[b], s.buffers[b], indent, out);
+    opf_text_add(out, opf_text_string(&statements));
+    opf_text_free(&statements);
 }

@@ -21,4 +21,8 @@ void opf_emit_block(opf_statements *s, const opf_block *block);
 /* Declarations that stand at the top of the body: arguments, scratch. */
 void opf_emit_declarations(opf_statements *s, opf_text *out);
 
+/* The statements of a nest that fills a buffer (loop/band.h) inside of other code: its inputs are p0, p1, …, its result is
+ * `result`, its given variables are `given`, one each. */
+void opf_emit_fill(const opf_nest *fill, const char *result, const char *const *given, int indent, opf_text *out);
+
 #endif

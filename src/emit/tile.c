@@ -140,6 +140,8 @@ static void print_buffers(opf_tile_printer *p) {
         if (p->b->source != OPF_SOURCE_CONSTANT) opf_expr_visit(p->pool, p->b->value, visit_use, &u);
     }
     for (size_t i = 0; i < tile->epilogue.count; i++) opf_expr_visit(p->pool, tile->epilogue.data[i].body, visit_use, &u);
+    for (size_t s = 0; tile->fill && s < tile->fill->group->stages.list.count; s++)
+        opf_expr_visit(p->pool, tile->fill->group->stages.list.data[s]->body, visit_use, &u);
     for (int i = 0; i < p->n_inputs; i++)
         if (u.used[i]) opf_tile_line(p, "const %s *restrict p%d = args->p[%d];", opf_emit_ctype(p->group->stages.inputs.data[i]->dtype), i, i);
     int at = p->n_inputs;

@@ -1,4 +1,5 @@
 /* Packing of operands inside a contraction's kernel: panels, copies with borders, the tables that go with them. */
+#include "emit/statements.h"
 #include "emit/tile_internal.h"
 
 static const char *print(opf_tile_printer *p, const opf_expr *e) { return opf_tile_operand_text(p, e); }
@@ -279,6 +280,28 @@ static void print_window(opf_tile_printer *p) {
                   print(p, opf_sub(p->pool, tile->b_floats, opf_int(p->pool, behind))));
 }
 
+/* ---- bands ---- */
+
+/* The lines that the unit's columns need, computed; zeros behind them, as behind a window's lines. */
+static void print_band(opf_tile_printer *p) {
+    const opf_tile *tile = p->tile;
+    const char *lines = print(p, tile->column_chunk), *plane = print(p, tile->plane), *depth = print(p, tile->depth);
+    const char *given[] = {"i_band", tile->n_outer ? p->names[0] : "i_outer"};
+    opf_tile_open(p, "/* what stands in front of the product, for these lines */");
+    if (tile->fill->given.data[0] >= 0) opf_tile_line(p, "const int64_t i_band = line_begin / %s;", lines);
+    opf_emit_fill(tile->fill, "window", given, p->indent, p->out);
+    opf_tile_close(p);
+    opf_dim used = opf_mul(p->pool, tile->column_chunk, tile->pitch);
+    if (used != tile->plane) {
+        opf_tile_open(p, "for (int64_t k = 0; k < %s; k++)", depth);
+        opf_tile_line(p, "for (int64_t i = %s; i < %s; i++) window[k * %s + i] = 0.0f;", print(p, used), plane, plane);
+        opf_tile_close(p);
+    }
+    int64_t behind = (p->panel + 15) / 16 * 16;
+    opf_tile_line(p, "for (int64_t i = 0; i < %lld; i++) window[%s + i] = 0.0f;", (long long)behind,
+                  print(p, opf_sub(p->pool, tile->b_floats, opf_int(p->pool, behind))));
+}
+
 /* ---- B ---- */
 
 static void print_tail(opf_tile_printer *p) {
@@ -302,7 +325,8 @@ void opf_tile_print_pack_b(opf_tile_printer *p) {
     if (tile->b.source != OPF_SOURCE_PANELS && tile->b.source != OPF_SOURCE_WINDOW) return;
     bool rows_whole = opf_is_value(opf_ceildiv(p->pool, tile->rows, tile->row_chunk), 1);
     open_when(p, rows_whole, "row_begin == 0");
-    if (tile->b.source == OPF_SOURCE_WINDOW) print_window(p);
+    if (tile->fill) print_band(p);
+    else if (tile->b.source == OPF_SOURCE_WINDOW) print_window(p);
     else print_panels(p, &tile->b, "b_panels", "column_begin", "column_end", tile->columns, opf_tile_first_column(tile), tile->n_column, p->panel);
     if (!rows_whole) opf_tile_close(p);
 }

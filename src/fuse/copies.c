@@ -41,8 +41,7 @@ static bool find_readers(opf_copying *copying)
             int group = growth->fuser->group_of[growth->users[node->id].data[u]->id];
             if (group == copying->source)
                 continue;
-            bool fixed = growth->fuser->formed[group] == OPF_RULE_BLOCKS; /* planned as it is */
-            if (fixed || growth->closed[group] || growth->view[group] || growth->fuser->copied[group].count || !add_reader(copying, group))
+            if (opf_growth_is_planned(growth, group) || growth->closed[group] || growth->view[group] || growth->fuser->copied[group].count || !add_reader(copying, group))
                 return false;
         }
     }

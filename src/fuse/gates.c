@@ -91,8 +91,7 @@ void opf_grow_gates(opf_growth *growth)
         if (growth->closed[source] || growth->view[source] || growth->fuser->copied[source].count || growth->fuser->is_copied[i])
             continue;
         int reader = opf_growth_only_user(growth, source);
-        bool fixed = reader >= 0 && growth->fuser->formed[reader] == OPF_RULE_BLOCKS; /* planned as it is */
-        if (reader >= 0 && !fixed && !growth->closed[reader] && !growth->view[reader] && judge(growth, source, reader) == OPF_RULE_GATE)
+        if (reader >= 0 && !opf_growth_is_planned(growth, reader) && !growth->closed[reader] && !growth->view[reader] && judge(growth, source, reader) == OPF_RULE_GATE)
             take(growth, source, reader);
     }
 }

@@ -27,6 +27,8 @@ typedef struct opf_growth {
     bool *prologue;         /* per node: joined as work in front of another group */
     bool *copy_dear;        /* per node: its readers could compute it again, which would take longer */
     opf_outcome *joins;     /* per node: of concatenations alone in their group; OPF_RULE_SINGLE of all others */
+    int64_t *band_bytes;    /* per node: of its group's result, which bands would keep too small a thing from being stored; 0 */
+    bool *band;             /* per node: computed in bands in front of a product */
     bool *gate;             /* per node: joined as a small value of another group */
     opf_node_list *users, *producers; /* per node, those that run, each once */
     int *order, *place;     /* groups in topological order; where each stands in it (reach.c) */
@@ -57,6 +59,12 @@ opf_outcome opf_growth_judge_set(opf_growth *growth, opf_node_list nodes, opf_ki
 void opf_growth_join(opf_growth *growth, opf_node_list nodes, opf_kind kind, opf_rule_number rule);
 /* The one group that reads the results of `group`; -1 where there are none or several, or a result is a model output. */
 int opf_growth_only_user(const opf_growth *growth, int group);
+/* Has the group a form that is planned as it is, and would be lost with anything more in it? */
+static inline bool opf_growth_is_planned(const opf_growth *growth, int group)
+{
+    opf_rule_number formed = growth->fuser->formed[group];
+    return formed == OPF_RULE_BLOCKS || formed == OPF_RULE_BAND || formed == OPF_RULE_SHARED_OPERAND;
+}
 /* Stages and results of a group as it is now (in the fuser's arena). */
 bool opf_growth_compose(opf_growth *growth, int number, opf_group *group);
 
@@ -69,6 +77,8 @@ opf_outcome opf_growth_try_blocks(opf_growth *growth, int source, int sink, bool
 void opf_grow_copies(opf_growth *growth);
 /* Concatenations whose producers write each part where it belongs (joins.c); before anything has grown. */
 void opf_grow_joins(opf_growth *growth);
+/* Windows join the product at single points that reads them (grow_bands.c). */
+void opf_grow_bands(opf_growth *growth);
 /* Small values that only one group reads are computed whole by each part of it (gates.c). */
 void opf_grow_gates(opf_growth *growth);
 /* Groups whose contractions share an operand become one kernel (grow_sums.c). */

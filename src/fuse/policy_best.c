@@ -314,6 +314,8 @@ static opf_outcome outcome_of_use(opf_fuser *fuser, const opf_node *from, const 
         return (opf_outcome){.rule = OPF_RULE_COPIED};
     if (growth->gate[from->id] && !growth->gate[to->id] && fuser->group_of[from->id] == fuser->group_of[to->id])
         return (opf_outcome){.rule = OPF_RULE_GATE};
+    if (growth->band[from->id] && !growth->band[to->id] && fuser->group_of[from->id] == fuser->group_of[to->id])
+        return (opf_outcome){.rule = OPF_RULE_BAND};
     if (fuser->group_of[from->id] == fuser->group_of[to->id]) {
         if (opf_fuser_leaves(fuser, fuser->group_of[from->id], value))
             return (opf_outcome){.rule = OPF_RULE_IN_PASSING};
@@ -325,6 +327,8 @@ static opf_outcome outcome_of_use(opf_fuser *fuser, const opf_node *from, const 
             return (opf_outcome){.rule = formed};
         return (opf_outcome){.rule = in_front ? OPF_RULE_PROLOGUE : OPF_RULE_ROWS};
     }
+    if (growth->band_bytes[from->id] && fuser->group_of[from->id] != fuser->group_of[to->id])
+        return (opf_outcome){.rule = OPF_RULE_BAND_CACHED, .bytes = growth->band_bytes[from->id]};
     if (growth->joins[to->id].rule != OPF_RULE_SINGLE && fuser->group_of[from->id] != fuser->group_of[to->id])
         return growth->joins[to->id];
     if (growth->copy_dear[from->id] && fuser->group_of[from->id] != fuser->group_of[to->id])
@@ -357,6 +361,8 @@ static opf_growth *new_growth(opf_fuser *fuser)
         .prologue = OPF_ARRAY(arena, bool, n),
         .copy_dear = OPF_ARRAY(arena, bool, n),
         .joins = OPF_ARRAY(arena, opf_outcome, n),
+        .band = OPF_ARRAY(arena, bool, n),
+        .band_bytes = OPF_ARRAY(arena, int64_t, n),
         .gate = OPF_ARRAY(arena, bool, n),
         .view = OPF_ARRAY(arena, bool, groups),
         .users = OPF_ARRAY(arena, opf_node_list, n),
@@ -408,6 +414,7 @@ void opf_policy_best(opf_fuser *fuser)
     opf_grow_blocks(growth);
     take_prologues(growth);
     opf_grow_sums(growth);
+    opf_grow_bands(growth);
     opf_grow_copies(growth);
     opf_grow_gates(growth);
     opf_grow_siblings(growth);

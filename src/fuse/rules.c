@@ -28,6 +28,8 @@ const opf_rule opf_rules[OPF_RULE_COUNT] = {
         "'{value}' is small: each part of the kernel of '{to}' computes it whole in its own scratch"},
     [OPF_RULE_SHARED_OPERAND] = {"shared-operand", -1, OPF_FUSED,
         "'{from}' and '{to}' are in one kernel with contractions that share an operand and are computed side by side"},
+    [OPF_RULE_BAND] = {"bands", -1, OPF_FUSED,
+        "'{from}' is computed a few lines at a time, for all channels, where '{to}' reads them: no more of '{value}' exists at once"},
     [OPF_RULE_PINNED] = {"pinned", -1, OPF_FUSED, "the groups file puts '{from}' and '{to}' in one group"},
 
     [OPF_RULE_POLICY_NONE] = {"policy-none", -1, OPF_REFUSED, "policy none: each node is a kernel of its own"},
@@ -100,6 +102,8 @@ const opf_rule opf_rules[OPF_RULE_COUNT] = {
     [OPF_RULE_COPY_DEAR] = {"copy-dear", -1, OPF_REFUSED,
         "'{from}' has several readers ({users}): to compute it again for each would take longer than to store and read the {bytes} bytes of '{value}'"},
 
+    [OPF_RULE_BAND_CACHED] = {"bands-cached", -1, OPF_REFUSED,
+        "'{value}' has {bytes} bytes, which a core's own cache holds: '{to}' reads them back at once, and to compute '{from}' a few lines at a time would read borders again"},
     [OPF_RULE_JOIN_APART] = {"join-apart", -1, OPF_REFUSED,
         "the parts of '{to}' do not lie whole in its result, something varies in front of the axis: '{value}' is copied there piece by piece"},
     [OPF_RULE_JOIN_UNKNOWN] = {"join-unknown", -1, OPF_REFUSED,

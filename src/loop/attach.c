@@ -32,7 +32,7 @@ static readers readers_of(opf_scheduler *s, const opf_root *root, int stage) {
 /* The root variable at which every reader reads the axis, -1 where there is none. */
 static int bound_variable(opf_scheduler *s, const opf_root *root, const readers *r, int axis, opf_dim extent) {
     const opf_expr *index = r->loads.data[0]->args[axis];
-    if (index->kind != OPF_EXPR_VAR || !opf_axes_has(&root->order, index->index)) return -1;
+    if (index->kind != OPF_EXPR_VAR || (!opf_axes_has(&root->order, index->index) && !opf_axes_has(&s->given, index->index))) return -1;
     if (!opf_expr_prove_eq(s->pool, opf_extent(s, index->index), extent)) return -1;
     for (size_t i = 1; i < r->loads.count; i++)
         if (r->loads.data[i]->args[axis] != index) return -1;
@@ -54,6 +54,11 @@ static opf_item *make_item(opf_scheduler *s, const opf_root *root, int number, c
         item->axis[i] = -1;
         if (opf_is_value(stage->extents[i], 1)) continue;
         int variable = bound_variable(s, root, r, i, stage->extents[i]);
+        if (variable >= 0 && opf_axes_has(&s->given, variable)) { /* one value of it is all there is */
+            item->axis[i] = variable;
+            variables[i] = opf_variable(s, variable);
+            continue;
+        }
         bool bound = variable >= 0 && opf_axes_has(allowed, variable);
         if (item->free.count && opf_is_padding(s, number)) bound = false; /* lines of a window stay whole */
         if (!bound) variable = opf_variable_new(s, axis_name(s, stage, i), stage->extents[i]);

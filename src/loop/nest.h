@@ -96,6 +96,7 @@ typedef struct opf_nest {
     opf_pool *pool;
     OPF_VEC(opf_nest_buffer) buffers;     /* the group's inputs, its results, then what the schedule adds */
     OPF_VEC(opf_nest_variable) variables;
+    OPF_VEC(int) given;        /* of a fill (loop/band.h): variables that what stands around it has set; -1: extent 1 */
     opf_block code;
     struct opf_tile *tile;     /* not NULL: printed by the tile emitter, `code` is empty */
     OPF_VEC(opf_packed) packed;/* packed[i] is handed to the kernel behind inputs and results */

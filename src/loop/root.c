@@ -337,10 +337,10 @@ static void emit_loops(emission *e, opf_block *block) {
     const opf_expr *zero = opf_int(s->pool, 0);
     if (all_copied(e)) {
         emit_items(e, block, 0);
-        emit_outputs(e, block, 0, true);
+        emit_outputs(e, block, 0, !s->fill);
         return;
     }
-    if (e->shared == 0) block = emit_shared(e, block);
+    if (e->shared == 0 && !s->fill) block = emit_shared(e, block);
     for (int depth = 0;; depth++) {
         emit_items(e, block, depth);
         if (depth == deep) break;
@@ -362,7 +362,7 @@ static void emit_kept(opf_scheduler *s, opf_block *block, opf_root *root) {
     opf_root_simplify(s, root);
     e.chunked = choose_chunked(s, root);
     make_chunks(&e);
-    e.shared = shared_loops(&e);
+    e.shared = s->fill ? 0 : shared_loops(&e);
     emit_loops(&e, block);
 }
 
@@ -379,12 +379,18 @@ static bool is_map(opf_scheduler *s, const opf_root *root) {
     return true;
 }
 
+static const opf_expr *fill_offset(opf_scheduler *s, const opf_stage *stage, const opf_expr *const *variables) {
+    const opf_expr *offset = opf_int(s->pool, 0);
+    for (int i = s->fill->n_given; i < stage->n_axes; i++) offset = opf_add(s->pool, offset, opf_mul(s->pool, variables[i], s->fill->strides[i]));
+    return offset;
+}
+
 static void add_output(opf_scheduler *s, opf_root *root, int result, const opf_expr *const *variables) {
     int number = s->result_stage[result];
     const opf_stage *stage = s->stages[number];
         const opf_expr *value = s->reduced[number] ? opf_load(s->pool, stage->dtype, s->n_inputs + number, stage->n_axes, variables)
                                  : opf_expr_bind(s->pool, s->bodies[number], stage->n_axes, variables);
-    const opf_expr *offset = opf_row_major(s, stage->n_axes, stage->extents, variables);
+    const opf_expr *offset = s->fill ? fill_offset(s, stage, variables) : opf_row_major(s, stage->n_axes, stage->extents, variables);
     OPF_PUSH(s->arena, &root->outputs.list, (opf_target){s->n_inputs + result, offset, opf_simple(s, value)});
     s->stored[result] = true;
 }
@@ -397,8 +403,11 @@ static opf_root new_root(opf_scheduler *s, int n_results, const int *results) {
         variables[i] = opf_int(s->pool, 0);
         if (opf_is_value(stage->extents[i], 1)) continue;
         const char *name = stage->axis_names && stage->axis_names[i] ? stage->axis_names[i] : opf_arena_printf(s->arena, "%d", i);
-        opf_axes_add(&root.order, opf_variable_new(s, name, stage->extents[i]));
-        variables[i] = opf_variable(s, root.order.at[root.order.count - 1]);
+        int variable = opf_variable_new(s, name, stage->extents[i]);
+        bool given = s->fill && i < s->fill->n_given;
+        if (given) s->nest->given.data[i] = variable;
+        opf_axes_add(given ? &s->given : &root.order, variable);
+        variables[i] = opf_variable(s, variable);
     }
     for (int k = 0; k < n_results; k++) add_output(s, &root, results[k], variables);
     return root;
@@ -436,7 +445,7 @@ bool opf_root_emit(opf_scheduler *s, int n_results, const int *results) {
     if (is_map(s, &root)) {
         for (size_t i = 0; i < root.outputs.list.count; i++)
             root.outputs.list.data[i].value = opf_linear(s, NULL, root.outputs.list.data[i].value);
-        opf_leaf(s, &block, root.order, &root.outputs, true);
+        opf_leaf(s, &block, root.order, &root.outputs, !s->fill);
     } else {
         if (!opf_attach(s, &root)) return false;
         emit_kept(s, &block, &root);

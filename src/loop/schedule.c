@@ -25,6 +25,7 @@ static void reset(opf_scheduler *s) {
     s->n_temporaries = s->boxes = 0;
     s->scratch_bytes = opf_int(s->pool, 0);
     s->units = NULL;
+    s->given.count = 0;
     memset(s->stored, 0, s->group->results.count * sizeof *s->stored);
     add_arguments(s);
     opf_expand(s);
@@ -58,21 +59,24 @@ static bool emit_roots(opf_scheduler *s) {
         int count = 0;
         for (size_t k = 0; k < s->group->results.count; k++)
             if (!s->stored[k] && same_domain(result_stage(s, k), result_stage(s, (size_t)last))) results[count++] = (int)k;
-        if (!opf_blocks_emit(s, count, results) && !opf_root_emit(s, count, results)) return false;
+        bool blocks = !s->fill && opf_blocks_emit(s, count, results);
+        if (!blocks && !opf_root_emit(s, count, results)) return false;
     }
     return true;
 }
 
-opf_status opf_nest_schedule(opf_nest **out, const opf_group *group, const opf_machine *machine) {
+static opf_nest *new_nest(const opf_group *group, const opf_machine *machine) {
     opf_module *module = group->results.data[0].value->graph->module;
     opf_nest *nest = OPF_NEW(module->arena, opf_nest);
     *nest = (opf_nest){.group = group, .machine = machine, .pool = module->pool, .flops = group->flops, .bytes = group->bytes_after};
     nest->units = opf_int(module->pool, 1);
     nest->scratch_bytes = opf_int(module->pool, 0);
-    *out = nest;
-    const char *why_not;
-    if (opf_tile_schedule(nest, &why_not)) return OPF_OK;
-    opf_scheduler s = {.pool = module->pool, .arena = module->arena, .group = group, .nest = nest, .n_inputs = (int)group->stages.inputs.count};
+    return nest;
+}
+
+static void schedule(opf_nest *nest, const opf_fill *fill) {
+    const opf_group *group = nest->group;
+    opf_scheduler s = {.pool = nest->pool, .arena = opf_pool_arena(nest->pool), .group = group, .nest = nest, .n_inputs = (int)group->stages.inputs.count, .fill = fill};
     opf_take_stages(&s);
     int n = s.n_stages;
     s.reduced = OPF_ARRAY(s.arena, bool, n + 1);
@@ -86,5 +90,19 @@ opf_status opf_nest_schedule(opf_nest **out, const opf_group *group, const opf_m
     nest->units = s.units ? s.units : nest->units;
     nest->scratch_bytes = s.scratch_bytes;
     nest->schedule = opf_schedule_line(nest);
+}
+
+opf_nest *opf_nest_fill(const opf_group *group, const opf_machine *machine, const opf_fill *fill) {
+    opf_nest *nest = new_nest(group, machine);
+    opf_arena *arena = opf_pool_arena(nest->pool);
+    for (int i = 0; i < fill->n_given; i++) OPF_PUSH(arena, &nest->given, -1);
+    schedule(nest, fill);
+    return nest;
+}
+
+opf_status opf_nest_schedule(opf_nest **out, const opf_group *group, const opf_machine *machine) {
+    opf_nest *nest = *out = new_nest(group, machine);
+    const char *why_not;
+    if (!opf_tile_schedule(nest, &why_not)) schedule(nest, NULL);
     return OPF_OK;
 }

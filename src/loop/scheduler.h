@@ -21,6 +21,7 @@
 #ifndef OPF_LOOP_SCHEDULER_H
 #define OPF_LOOP_SCHEDULER_H
 
+#include "loop/band.h"
 #include "loop/nest.h"
 
 enum {
@@ -98,6 +99,8 @@ typedef struct opf_scheduler {
     int n_temporaries;
     int boxes;
     opf_axes root;             /* of the root that is being emitted: its extents are taken to be at least 1 … */
+    const opf_fill *fill;      /* NULL: a nest that the parts share */
+    opf_axes given;            /* of a fill: variables that are set outside */
     bool relies_on_root;       /* … and something depends on that */
     opf_dim scratch_bytes;
     opf_dim units;

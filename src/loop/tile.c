@@ -17,7 +17,8 @@ static void describe(opf_tiler *tiler, const char *no_winograd) {
     const opf_tile *tile = tiler->tile;
     opf_text text = {0};
     if (tile->winograd) opf_text_printf(&text, "Winograd F(%d x %d, 3 x 3), %lld lines of tiles a unit, ", tile->winograd, tile->winograd, (long long)opf_dim_nominal(tile->column_chunk) / tile->winograd);
-    opf_text_printf(&text, "contraction, tile %d x %d vectors, A %s, B %s", tile->height, tile->width, source_name(tile->a.source), source_name(tile->b.source));
+    opf_text_printf(&text, "contraction, tile %d x %d vectors, A %s, B %s", tile->height, tile->width, source_name(tile->a.source), tile->fill ? "computed in bands" : source_name(tile->b.source));
+    if (tile->fill) opf_text_printf(&text, " of %lld lines", (long long)opf_dim_nominal(tile->column_chunk));
     if (tile->siblings.count) opf_text_printf(&text, ", %zu sums of one A", 1 + tile->siblings.count);
     if (tile->depth_block) opf_text_printf(&text, ", depth in passes of %lld", (long long)tile->depth_block);
     opf_text_add(&text, tile->stores_direct ? ", stored from registers" : "");
@@ -48,13 +49,24 @@ static bool by_sums(opf_tiler *tiler) {
     return opf_tiler_match(tiler) && opf_tiler_epilogue(tiler) && opf_tiler_operands(tiler) && opf_tiler_sizes(tiler) && opf_tiler_pack(tiler);
 }
 
+/* A window in front of a product at single points. */
+static bool by_bands(opf_tiler *tiler) {
+    reset(tiler);
+    tiler->bands = true;
+    if (!opf_tiler_anchor(tiler)) return false;
+    bool *chain = OPF_ARRAY(tiler->arena, bool, tiler->stages->list.count);
+    tiler->band = opf_band_stage(tiler->stages, tiler->tile->anchor, tiler->pool, chain);
+    if (tiler->band < 0) return opf_tiler_refuse(tiler, "the group holds more than one reduction");
+    return by_sums(tiler) && opf_tiler_fill(tiler);
+}
+
 bool opf_tile_schedule(opf_nest *nest, const char **why_not) {
     const opf_group *group = nest->group;
     opf_tile tile = {0};
     opf_tiler tiler = {.nest = nest, .tile = &tile, .pool = nest->pool, .arena = opf_pool_arena(nest->pool), .stages = &group->stages,
                        .n_inputs = (int)group->stages.inputs.count};
     const char *no_winograd = NULL;
-    bool done = by_winograd(&tiler, &no_winograd) || by_sums(&tiler);
+    bool done = by_winograd(&tiler, &no_winograd) || by_sums(&tiler) || by_bands(&tiler);
     if (!done) {
         *why_not = tiler.why;
         reset(&tiler);

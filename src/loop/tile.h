@@ -95,6 +95,7 @@ typedef struct opf_tile {
     int64_t batch;             /* Winograd: so many channels are copied before they are transformed: what was just stored in pieces is slow
                                   to load as a whole */
     opf_dim tile_pitch;        /* Winograd: distance of the depth steps in the transformed input, and of rows of products */
+    struct opf_nest *fill;     /* not NULL: computes the window's copy (loop/band.h) */
     int interleave;            /* so many rows, the last row axis, lie between each other in the result; 1: none do */
     int height, width;         /* of the tile, in rows and vectors */
     int tail;                  /* vectors of a unit's last panel of columns where they are known to be fewer; else `width` */

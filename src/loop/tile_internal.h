@@ -2,6 +2,7 @@
 #ifndef OPF_LOOP_TILE_INTERNAL_H
 #define OPF_LOOP_TILE_INTERNAL_H
 
+#include "loop/band.h"
 #include "loop/tile.h"
 
 typedef struct opf_tiler {
@@ -14,6 +15,8 @@ typedef struct opf_tiler {
     const opf_stage *anchor;
     bool *depends;             /* by stage: on the anchor (itself included) */
     const opf_expr **root;     /* the anchor's variables over the tile's axes */
+    bool bands;                /* a window stands in front of the anchor: stage `band` is its operand, computed in bands */
+    int band;
     bool winograd;             /* columns are the window's, whatever their number */
     const char *why;           /* why not */
 } opf_tiler;
@@ -39,6 +42,8 @@ bool opf_tiler_epilogue(opf_tiler *tiler);  /* what follows the anchor */
 bool opf_tiler_operands(opf_tiler *tiler);  /* how each operand is read; needs no sizes */
 bool opf_tiler_sizes(opf_tiler *tiler);     /* tile, blocks, units, scratch */
 bool opf_tiler_pack(opf_tiler *tiler);      /* constants: the groups that pack them */
+
+bool opf_tiler_fill(opf_tiler *tiler);      /* of bands: the nest that computes the operand's lines (bands.c) */
 
 /* Instead of the last three: by Winograd's products. */
 bool opf_tiler_may_be_winograd(opf_tiler *tiler); /* needs the anchor only */

@@ -13,7 +13,7 @@ static const opf_expr *inline_load(opf_pool *pool, const opf_expr *leaf, void *d
     opf_tiler *tiler = in->tiler;
     if (leaf->kind != OPF_EXPR_LOAD || leaf->index < tiler->n_inputs) return NULL;
     int s = leaf->index - tiler->n_inputs;
-    if (tiler->depends[s]) return NULL;
+    if (tiler->depends[s] || (tiler->bands && s == tiler->band)) return NULL;
     const opf_stage *stage = tiler->stages->list.data[s];
     if (stage->n_reduce) {
         in->failed = true;
@@ -37,8 +37,10 @@ bool opf_tiler_anchor(opf_tiler *tiler) {
     for (size_t s = 0; s < tiler->stages->list.count; s++) {
         const opf_stage *stage = tiler->stages->list.data[s];
         if (!stage->n_reduce) continue;
-        if (tiler->anchor && !opf_tiler_take_sibling(tiler, (int)s)) return false;
-        if (tiler->anchor) continue;
+        if (tiler->anchor && !tiler->bands) {
+            if (!opf_tiler_take_sibling(tiler, (int)s)) return false;
+            continue;
+        }
         tiler->anchor = stage;
         tiler->tile->anchor = (int)s;
     }
@@ -256,12 +258,22 @@ static int columns_of_window(const opf_tiler *tiler, candidate *c, const int *ax
     return last_own(axes, n, c->right, c->left);
 }
 
+/* Columns are those of the operand that is computed in bands. */
+static int columns_of_band(const opf_tiler *tiler, candidate *c, const int *axes, int n) {
+    if (c->left->kind == OPF_EXPR_LOAD && c->left->index == tiler->n_inputs + tiler->band) {
+        const opf_expr *keep = c->left;
+        c->left = c->right;
+        c->right = keep;
+    }
+    return last_own(axes, n, c->right, c->left);
+}
+
 static bool assign_roles(opf_tiler *tiler, candidate *c) {
     int axes[3 * OPF_MAX_RANK], depth[3 * OPF_MAX_RANK];
     int n = axes_in_place_of(c, 0, tiler->anchor->n_axes, axes), n_depth = axes_in_place_of(c, tiler->anchor->n_axes, tiler->anchor->n_reduce, depth);
     if (n == 0) return opf_tiler_refuse(tiler, "the result is a single element");
     if (n_depth == 0) return opf_tiler_refuse(tiler, "the sum has a single term");
-    int last = tiler->winograd ? columns_of_window(tiler, c, axes, n) : choose_columns(c, axes, n), before;
+    int last = tiler->bands ? columns_of_band(tiler, c, axes, n) : tiler->winograd ? columns_of_window(tiler, c, axes, n) : choose_columns(c, axes, n), before;
     if (last < 0) return opf_tiler_refuse(tiler, "no axis belongs to one operand alone");
     for (before = last - 1; before >= 0; before--)
         if (opf_expr_has_var(c->right, axes[before]) && !opf_expr_has_var(c->left, axes[before])) break;

@@ -219,7 +219,23 @@ static bool choose_siblings(opf_tiler *tiler) {
     return true;
 }
 
+/* The operand of bands is computed where a window's copy would be. */
+static bool choose_band(opf_tiler *tiler) {
+    opf_tile *tile = tiler->tile;
+    const opf_expr *value = tile->b.value;
+    bool band = value->kind == OPF_EXPR_LOAD && value->index == tiler->n_inputs + tiler->band;
+    if (!band || tile->n_column != 2 || tile->n_depth != 1 || tile->n_outer > 1) return opf_tiler_refuse(tiler, "the window in front is no operand of lines and columns");
+    if (tile->n_outer && !(value->args[0]->kind == OPF_EXPR_VAR && value->args[0]->index == 0)) return opf_tiler_refuse(tiler, "the window in front has other outer axes");
+    opf_tiler_windows(tiler);
+    tile->b.source = OPF_SOURCE_WINDOW;
+    return true;
+}
+
 bool opf_tiler_operands(opf_tiler *tiler) {
+    if (tiler->bands) {
+        choose_a(tiler);
+        return choose_band(tiler);
+    }
     choose_a(tiler);
     choose_b(tiler);
     return choose_siblings(tiler);

@@ -186,8 +186,25 @@ static int64_t window_lines(const opf_tiler *tiler) {
     return most(1, least(fitting, shared));
 }
 
+/* Bands are all of one size, a divisor of the lines: enough units for a few threads, half of L2, but columns for the tiles. */
+static opf_dim band_lines(const opf_tiler *tiler) {
+    enum { FEWEST_COLUMNS = 64, ENOUGH_LINES = 8 }; /* so many lines share what windows read beyond them */
+    const opf_tile *tile = tiler->tile;
+    opf_dim extent = tile->axes[opf_tile_first_column(tile)].extent;
+    int64_t known, lines = 1, width = nominal(tile->pitch);
+    int64_t shared = ceil_div(nominal(extent), ceil_div(FEW_UNITS, least(nominal(product_of(tiler, 0, tile->n_outer)), FEW_UNITS)));
+    if (!opf_is_int(extent, &known)) return opf_int(tiler->pool, 1);
+    for (int64_t k = 2; k <= known; k++)
+        if (known % k == 0 && (k <= least(window_lines(tiler), most(shared, ENOUGH_LINES)) || lines * width < FEWEST_COLUMNS)) lines = k;
+    return opf_int(tiler->pool, lines);
+}
+
 static void choose_column_chunk(opf_tiler *tiler) {
     opf_tile *tile = tiler->tile;
+    if (tiler->bands) {
+        tile->column_chunk = band_lines(tiler);
+        return;
+    }
     int64_t panel = (int64_t)tile->width * tiler->nest->machine->lanes;
     if (tile->b.source == OPF_SOURCE_WINDOW) {
         opf_dim extent = tile->axes[opf_tile_first_column(tile)].extent;

@@ -37,7 +37,7 @@ static bool constant_coefficient(opf_scheduler *s, const opf_expr *e, int variab
 static bool read_position(const window *w, const opf_expr *index, int tap, position *out) {
     *out = (position){-1, tap, 0, 0};
     if (!constant_coefficient(w->s, index, tap, &out->dilation) || out->dilation < 1) return false;
-    for (int v = 0; v < w->stage->n_axes; v++) {
+    for (int v = w->s->fill ? w->s->fill->n_given : 0; v < w->stage->n_axes; v++) { /* what is given is an offset */
         int64_t stride;
         if (!opf_expr_has_var(index, v)) continue;
         if (out->plain >= 0 || !constant_coefficient(w->s, index, v, &stride) || stride < 1) return false;

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "kernel_case.h"
+#include "loop/tile.h"
 
 typedef struct written_case { const char *title, *text; } written_case;
 
@@ -145,6 +146,26 @@ static const written_case written[] = {
     {"depth-wise convolution, wide",
      "size N 1 2 0\n in x float32 [N, 3, 20, 70]\n in w float32 [3, 5, 5]\n"
      " stage y float32 [n=N, c=3, h=20, v=70] sum [p=5, q=5] : (2 <= h + p && h + p < 22 && 2 <= v + q && v + q < 72 ? x[n, c, h + p - 2, v + q - 2] : 0) * w[c, p, q]\n out y"},
+    {"bands: depth-wise, then point-wise",
+     "size N 2 1 0\n in x float32 [N, 7, 24, 20]\n in w float32 [7, 3, 3]\n in b float32 [7]\n in u float32 [10, 7]\n in d float32 [10]\n"
+     " stage s float32 [n=N, c=7, h=24, v=20] sum [p=3, q=3] : (1 <= h + p && h + p < 25 && 1 <= v + q && v + q < 21 ? x[n, c, h + p - 1, v + q - 1] : 0) * w[c, p, q]\n"
+     " stage a float32 [n=N, c=7, h=24, v=20] : min(max(s[n, c, h, v] + b[c], 0), 6)\n"
+     " stage t float32 [n=N, o=10, h=24, v=20] sum [c=7] : a[n, c, h, v] * u[o, c]\n stage y float32 [n=N, o=10, h=24, v=20] : t[n, o, h, v] + d[o]\n out y"},
+    {"bands: stride 2, narrow pictures, a residual",
+     "in x float32 [1, 5, 14, 14]\n in w float32 [5, 3, 3]\n in u float32 [20, 5]\n in r float32 [1, 20, 7, 7]\n"
+     " stage s float32 [n=1, c=5, h=7, v=7] sum [p=3, q=3] : (1 <= 2*h + p && 2*h + p < 15 && 1 <= 2*v + q && 2*v + q < 15 ? x[n, c, 2*h + p - 1, 2*v + q - 1] : 0) * w[c, p, q]\n"
+     " stage t float32 [n=1, o=20, h=7, v=7] sum [c=5] : u[o, c] * s[n, c, h, v]\n stage y float32 [n=1, o=20, h=7, v=7] : max(t[n, o, h, v] + r[n, o, h, v], 0)\n out y"},
+    {"bands: no borders, work in front and behind",
+     "in x float32 [1, 6, 15, 40]\n in w float32 [6, 3, 3]\n in u float32 [9, 6]\n stage z float32 [n=1, c=6, h=15, v=40] : max(x[n, c, h, v], 0)\n"
+     " stage s float32 [n=1, c=6, h=13, v=38] sum [p=3, q=3] : z[n, c, h + p, v + q] * w[c, p, q]\n stage a float32 [n=1, c=6, h=13, v=38] : tanh(s[n, c, h, v])\n"
+     " stage y float32 [n=1, o=9, h=13, v=38] sum [c=6] : a[n, c, h, v] * u[o, c]\n out y"},
+    {"bands: dilated taps, lines not known",
+     "size H 9 4 12\n in x float32 [1, 4, H, 33]\n in w float32 [4, 3, 3]\n in u float32 [6, 4]\n"
+     " stage s float32 [n=1, c=4, h=H, v=33] sum [p=3, q=3] : (2 <= h + 2*p && h + 2*p < H + 2 && 2 <= v + 2*q && v + 2*q < 35 ? x[n, c, h + 2*p - 2, v + 2*q - 2] : 0) * w[c, p, q]\n"
+     " stage y float32 [n=1, o=6, h=H, v=33] sum [c=4] : s[n, c, h, v] * u[o, c]\n out y"},
+    {"bands: a pool in front",
+     "size N 2 1 0\n in x float32 [N, 8, 25, 31]\n in u float32 [12, 8]\n"
+     " stage s float32 [n=N, c=8, h=12, v=15] max [p=3, q=3] : x[n, c, 2*h + p, 2*v + q]\n stage y float32 [n=N, o=12, h=12, v=15] sum [c=8] : s[n, c, h, v] * u[o, c]\n out y"},
     {"grouped convolution of integers",
      "size N 2 1 0\n in x int8 [N, 4, 7, 9]\n in w int8 [6, 2, 3, 3]\n"
      " stage y int32 [n=N, c=6, h=7, v=9] sum [i=2, p=3, q=3] : (0 <= h + p - 1 && h + p - 1 < 7 && 0 <= v + q - 1 && v + q - 1 < 9 ? int32(x[n, floordiv(c, 3)*2 + i, h + p - 1, v + q - 1]) : 0)"
@@ -247,6 +268,8 @@ static int set_up(void **state) {
     for (int i = 0; i < WRITTEN; i++) {
         case_read(&cases[i], written[i].title, written[i].text);
         if (opf_nest_schedule(&cases[i].nest, &cases[i].group, &machine) != OPF_OK) return 1;
+        bool bands = strncmp(written[i].title, "bands", 5) == 0;
+        if (bands && !(cases[i].nest->tile && cases[i].nest->tile->fill)) case_fail(&cases[i], "is no nest in bands: %s", cases[i].nest->schedule);
     }
     return 0;
 }

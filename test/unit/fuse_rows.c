@@ -66,6 +66,8 @@ static const struct { const char *model, *from, *to; opf_verdict verdict; const 
     {"front_shared.onnx", "Transpose_1", "MatMul_3", OPF_COPIED, "copied"},
     {"front_shared_dear.onnx", "Exp_1", "MatMul_3", OPF_REFUSED, "prologue-shared"},
     {"gate_of_channels.onnx", "HardSwish_1", "GlobalAveragePool_2", OPF_COPIED, "copied"},
+    {"depthwise_pair_large.onnx", "Clip_5", "Conv_7", OPF_FUSED, "bands"},
+    {"depthwise_pair_small.onnx", "Clip_5", "Conv_7", OPF_REFUSED, "bands-cached"},
     {"gate_of_channels.onnx", "Relu_5", "Conv_7", OPF_COPIED, "gate"},
     {"softmax_then_transpose.onnx", "Softmax_1", "Transpose_2", OPF_REFUSED, "against-grain"},
     {"sums_crossed.onnx", "ReduceSum_2", "Add_4", OPF_REFUSED, "not-rows"},

@@ -423,4 +423,15 @@ g = Graph("shared_second_operand")  # the same weights for two tensors
 w = g.const(np.random.default_rng(1).normal(0, 0.2, (32, 48)))
 g.save(2, g.op("MatMul", g.input("x", "b", 16, 32), w), g.op("MatMul", g.input("y", "b", 16, 32), w))
 
+
+def depthwise_pair(name, kernels, size):  # a value between that is large, or stays in a cache
+    g = Graph(name)
+    r = np.random.default_rng(1)
+    x = g.op("Conv", g.input("x", 1, 48, size, size), g.const(r.normal(0, 0.3, (48, 1, 3, 3))), pads=[1] * 4, group=48)
+    g.save(kernels, g.op("Conv", g.op("Clip", x, g.const(0.0), g.const(6.0)), g.const(r.normal(0, 0.1, (24, 48, 1, 1)))))
+
+
+depthwise_pair("depthwise_pair_large", 1, 80)
+depthwise_pair("depthwise_pair_small", 2, 28)
+
 json.dump(expected, open(os.path.join(here, "expected.json"), "w"), indent=1)
