@@ -54,6 +54,9 @@ static const shape shapes[] = {
     {.name = "conv 1x1 g3 240-240 28^2", .ic = 240, .oc = 240, .h = 28, .kernel = 1, .stride = 1, .groups = 3},
     {.name = "conv 1x1 16-96 112^2 + relu", .ic = 16, .oc = 96, .h = 112, .kernel = 1, .stride = 1, .epilogue = RELU},
     {.name = "conv 1x1 144-24 56^2", .ic = 144, .oc = 24, .h = 56, .kernel = 1, .stride = 1},
+    {.name = "conv 3x3 3-64 112^2 + relu", .ic = 3, .oc = 64, .h = 112, .kernel = 3, .stride = 1, .epilogue = RELU},
+    {.name = "conv 3x3 8-16 56^2 + relu", .ic = 8, .oc = 16, .h = 56, .kernel = 3, .stride = 1, .epilogue = RELU},
+    {.name = "conv 3x3 24-24 28^2 + relu", .ic = 24, .oc = 24, .h = 28, .kernel = 3, .stride = 1, .epilogue = RELU},
     {.name = "conv 3x3 16-64 54^2 + relu", .ic = 16, .oc = 64, .h = 54, .kernel = 3, .stride = 1, .epilogue = RELU},
 };
 
