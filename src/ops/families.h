@@ -44,6 +44,7 @@
     X(control)                                                                                                         \
     X(scan)                                                                                                            \
     X(qlinear)                                                                                                         \
+    X(svm)                                                                                                             \
     X(text)                                                                                                            \
     X(sequence)                                                                                                        \
     X(loss)                                                                                                            \

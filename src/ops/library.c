@@ -13,6 +13,7 @@
 #include "opf_lib_recurrent.h"
 #include "opf_lib_scatter.h"
 #include "opf_lib_select.h"
+#include "opf_lib_svm.h"
 #include "opf_lib_text.h"
 #include "opf_lib_topk.h"
 #include "opf_lib_trees.h"

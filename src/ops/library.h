@@ -27,6 +27,7 @@ struct opf_lib_args;
     X(lstm, recurrent, "each step needs the state of the one before")                                                  \
     X(lstm_quantized, recurrent, "each step needs the state of the one before")                                        \
     X(trees, trees, "where a row goes next is data")                                                                   \
+    X(svm, svm, "each pair of classes votes")                                                                          \
     X(text_equal, text, "expressions compute with numbers, not with text")                                             \
     X(text_concat, text, "expressions compute with numbers, not with text")                                            \
     X(text_split, text, "expressions compute with numbers, not with text")                                             \
@@ -58,6 +59,7 @@ struct opf_lib_args;
     X(bits, "")                                                                                                        \
     X(recurrent, "")                                                                                                   \
     X(trees, "")                                                                                                       \
+    X(svm, "")                                                                                                         \
     X(text, "")                                                                                                        \
     X(match, "text")                                                                                                   \
     X(list, "")

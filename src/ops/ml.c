@@ -1,4 +1,4 @@
-/* Operators of ai.onnx.ml on numbers: Scaler, Normalizer, Imputer, LinearRegressor, LinearClassifier, SVMRegressor,
+/* Operators of ai.onnx.ml: Scaler, Normalizer, Imputer, LinearRegressor, LinearClassifier, SVMRegressor, CategoryMapper,
  * LabelEncoder, OneHotEncoder, FeatureVectorizer. Their tables are operands (tables.h). Results are float32 where the
  * operator's text does not say otherwise. */
 #include <math.h>
@@ -88,10 +88,10 @@ static int first_table(const opf_node *node, const char *const *names) {
 
 /* ---- linear models ---- */
 
-typedef enum post_transform { POST_NONE, POST_SOFTMAX, POST_LOGISTIC, POST_SOFTMAX_ZERO } post_transform;
+typedef enum post_transform { POST_NONE, POST_SOFTMAX, POST_LOGISTIC, POST_SOFTMAX_ZERO, POST_PROBIT } post_transform;
 
 static bool read_post(opf_call *call, post_transform *out) {
-    static const char *const names[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"};
+    static const char *const names[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
     const char *given = opf_node_string(call->node, "post_transform", "NONE");
     for (int k = 0; k < (int)OPF_COUNT(names); k++)
         if (strcmp(given, names[k]) == 0) return *out = (post_transform)k, true;
@@ -102,6 +102,19 @@ static bool read_post(opf_call *call, post_transform *out) {
 static const opf_expr *logistic(opf_call *call, const opf_expr *x) {
     const opf_expr *one = opf_real(call->pool, OPF_FLOAT32, 1);
     return opf_binary(call->pool, OPF_OP_DIV, one, opf_binary(call->pool, OPF_OP_ADD, one, opf_unary(call->pool, OPF_OP_EXP, opf_unary(call->pool, OPF_OP_NEG, x))));
+}
+
+/* The inverse of the normal distribution at x, in the approximation of Winitzki. */
+static const opf_expr *probit(opf_call *call, const opf_expr *x) {
+    opf_pool *pool = call->pool;
+    opf_dtype T = OPF_FLOAT32;
+    const opf_expr *one = opf_real(pool, T, 1), *y = opf_binary(pool, OPF_OP_SUB, opf_binary(pool, OPF_OP_MUL, opf_real(pool, T, 2), x), one);
+    const opf_expr *log = opf_unary(pool, OPF_OP_LOG, opf_binary(pool, OPF_OP_MUL, opf_binary(pool, OPF_OP_SUB, one, y), opf_binary(pool, OPF_OP_ADD, one, y)));
+    const opf_expr *v = opf_binary(pool, OPF_OP_ADD, opf_real(pool, T, 2 / (3.14159 * 0.147)), opf_binary(pool, OPF_OP_MUL, opf_real(pool, T, 0.5), log));
+    const opf_expr *inner = opf_binary(pool, OPF_OP_SUB, opf_binary(pool, OPF_OP_MUL, v, v), opf_binary(pool, OPF_OP_DIV, log, opf_real(pool, T, 0.147)));
+    const opf_expr *root = opf_unary(pool, OPF_OP_SQRT, opf_binary(pool, OPF_OP_SUB, opf_unary(pool, OPF_OP_SQRT, inner), v));
+    const opf_expr *negative = opf_binary(pool, OPF_OP_LT, y, opf_real(pool, T, 0));
+    return opf_binary(pool, OPF_OP_MUL, opf_real(pool, T, 1.41421356), opf_select(pool, negative, opf_unary(pool, OPF_OP_NEG, root), root));
 }
 
 /* Rows of input 0: [n, features], or one row of features. Appends "scores" [n, targets]: x · coefficients + intercepts. */
@@ -128,6 +141,7 @@ static int transformed(opf_call *call, int scores, post_transform post) {
     const opf_expr *x = opf_call_load_same(call, scores), *zero = opf_real(pool, OPF_FLOAT32, 0);
     if (post == POST_NONE) return scores;
     if (post == POST_LOGISTIC) return opf_call_map(call, "logistic", 2, extents, logistic(call, x));
+    if (post == POST_PROBIT) return opf_call_map(call, "probit", 2, extents, probit(call, x));
     opf_reduction rows = opf_reduction_over(call, scores, 1, &last, true);
     int largest = opf_reduction_stage(call, &rows, "max", OPF_COMBINE_MAX, OPF_FLOAT32, OPF_FLOAT32, opf_reduction_load(call, &rows, scores));
     const opf_expr *power = opf_unary(pool, OPF_OP_EXP, opf_binary(pool, OPF_OP_SUB, x, opf_reduction_spread(call, &rows, largest)));
@@ -176,6 +190,7 @@ static opf_status build_linear_classifier(opf_call *call) {
     if (intercepts >= 0) targets = opf_call_dim(call, intercepts, 0);
     else if (opf_is_value(classes, 2) && opf_call_dim(call, opf_table_input(call->node, "coefficients"), 0) == features) targets = opf_int(pool, 1);
     bool single = opf_is_value(targets, 1) && opf_is_value(classes, 2);
+    if (single && post == POST_PROBIT) return opf_call_error(call, "unsupported", "post_transform PROBIT of one score for two classes has no agreed meaning and is not supported");
     if (!single) opf_call_same(call, targets, classes, "one score a class");
     int scores = linear_scores(call, targets);
     if (call->failed) return OPF_ERROR_INPUT;
@@ -185,7 +200,7 @@ static opf_status build_linear_classifier(opf_call *call) {
     int best = opf_call_stage(call, "best", rows.n_axes, 1, rows.extents, NULL, OPF_COMBINE_ARGMAX, OPF_INT64, OPF_FLOAT32, opf_reduction_load(call, &rows, scores), opf_var(pool, rows.n_axes));
     const opf_expr *index = opf_call_load_same(call, best);
     opf_call_result(call, 0, opf_call_map(call, "label", 1, rows.extents, opf_call_load(call, labels, &index)));
-    if (opf_call_wants(call, 1)) opf_call_result(call, 1, single && post == POST_NONE ? both_classes(call, own, true) : transformed(call, scores, post));
+    if (opf_call_wants(call, 1)) opf_call_result(call, 1, single && post != POST_LOGISTIC ? both_classes(call, own, true) : transformed(call, scores, post));
     return OPF_OK;
 }
 

@@ -109,7 +109,7 @@ static const struct { const char *name; uint32_t types; } classes[] = {
     {"integer", SIGNED_INTEGERS | UNSIGNED_INTEGERS},
     {"numeric", FLOATS | SIGNED_INTEGERS | UNSIGNED_INTEGERS},
     {"bool", BIT(OPF_BOOL)},
-    {"any", FLOATS | SIGNED_INTEGERS | UNSIGNED_INTEGERS | BIT(OPF_BOOL)},
+    {"any", FLOATS | SIGNED_INTEGERS | UNSIGNED_INTEGERS | BIT(OPF_BOOL) | BIT(OPF_STRING)},
 };
 
 #define ANY (classes[OPF_COUNT(classes) - 1].types)

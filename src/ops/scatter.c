@@ -26,7 +26,7 @@ static opf_status scatter(opf_call *call, const char *kernel, int axis) {
         return opf_call_error(call, "unsupported", "%s of %s is not supported", call->node->op, opf_dtype_name(dtype));
     opf_dim dims[OPF_MAX_RANK];
     opf_call_dims(call, 0, dims);
-    opf_call_library(call, kernel, 3, 1);
+    opf_call_library(call, kernel, 3, 1)->reads_strings = reduction == 0;
     opf_library_int(call, axis);
     opf_library_int(call, reduction);
     opf_library_result(call, 0, dtype, opf_call_rank(call, 0), dims);

@@ -42,7 +42,7 @@ static opf_status build_topk(opf_call *call) {
 
 static opf_status build_nonzero(opf_call *call) {
     int rank = opf_call_rank(call, 0);
-    opf_call_library(call, "nonzero", 1, 1);
+    opf_call_library(call, "nonzero", 1, 1)->reads_strings = true;
     opf_dim dims[] = {opf_call_int(call, rank), opf_library_count_symbol(call, "nonzero", opf_value_elements(opf_call_input(call, 0)))};
     opf_library_result(call, 0, OPF_INT64, 2, dims);
     return OPF_OK;
@@ -70,7 +70,7 @@ static opf_status build_compress(opf_call *call) {
     int axis = axis_of_slices(call);
     if (!opf_call_check_rank(call, 1, 1, 1, "the condition")) return OPF_ERROR_INPUT;
     if (call->failed) return OPF_ERROR_INPUT;
-    opf_call_library(call, "compress", 2, 1);
+    opf_call_library(call, "compress", 2, 1)->reads_strings = true;
     opf_library_int(call, axis);
     result_of_slices(call, axis, opf_library_count_symbol(call, "compressed", opf_min(call->pool, slices(call, axis), opf_call_dim(call, 1, 0))));
     return OPF_OK;
@@ -80,7 +80,7 @@ static opf_status build_unique(opf_call *call) {
     int axis = axis_of_slices(call);
     if (call->failed) return OPF_ERROR_INPUT;
     opf_dim given = slices(call, axis);
-    opf_call_library(call, "unique", 1, 4);
+    opf_call_library(call, "unique", 1, 4)->reads_strings = true;
     opf_library_int(call, axis);
     opf_library_int(call, opf_node_int(call->node, "sorted", 1) != 0);
     opf_library_scratch(call, bytes_each(call, given, 24));

@@ -240,8 +240,16 @@ static inline void opf_lib_text_one_hot(const opf_lib_args *a) {
 
 /* ---- numbers ---- */
 
-/* in: X of numbers. out: strings; floating types with 8 digits, float64 with 17, as far as they say anything; NaN, INF, -INF.
- * Takes memory. */
+/* As few digits as read back as the same number. */
+static inline void opf_lib_write_double(char *text, size_t room, double value) {
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, room, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) return;
+    }
+}
+
+/* in: X of numbers. out: strings; floating types with 8 digits, as far as they say anything, float64 with as many as it takes;
+ * NaN, INF, -INF. Takes memory. */
 static inline void opf_lib_text_from(const opf_lib_args *a) {
     const opf_lib_tensor *x = &a->in[0];
     for (int64_t i = 0, n = opf_lib_elements(x); i < n; i++) {
@@ -249,7 +257,8 @@ static inline void opf_lib_text_from(const opf_lib_args *a) {
         double value = opf_lib_is_float(x->dtype) ? opf_lib_real(x, i) : 0;
         if (value != value) strcpy(text, "NaN");
         else if (value - value != 0) strcpy(text, value < 0 ? "-INF" : "INF");
-        else if (opf_lib_is_float(x->dtype)) snprintf(text, sizeof text, "%.*g", x->dtype == OPF_LIB_F64 ? 17 : 8, value);
+        else if (x->dtype == OPF_LIB_F64) opf_lib_write_double(text, sizeof text, value);
+        else if (opf_lib_is_float(x->dtype)) snprintf(text, sizeof text, "%.8g", value);
         else if (x->dtype == OPF_LIB_U64) snprintf(text, sizeof text, "%llu", (unsigned long long)opf_lib_int(x, i));
         else snprintf(text, sizeof text, "%lld", (long long)opf_lib_int(x, i));
         for (char *c = text; *c; c++)

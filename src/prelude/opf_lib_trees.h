@@ -94,9 +94,9 @@ static inline void opf_lib_transform(int64_t transform, double *scores, int64_t 
 static inline int64_t opf_lib_second_class(const opf_lib_args *a, double *scores, const double *seen) {
     int64_t transform = a->ints[2], positive = a->ints[3] == 3;
     double score = seen[1] != 0 ? scores[1] : scores[0];
-    scores[0] = positive ? 1 - score : -score;
+    scores[0] = positive && transform != 2 ? 1 - score : -score;
     scores[1] = score;
-    if (transform == 2 && !positive) opf_lib_transform(transform, scores, 2);
+    if (transform == 2) opf_lib_transform(transform, scores, 2);
     if (transform == 4) opf_lib_transform(transform, scores, 2);
     return positive ? score > 0.5 : score > 0;
 }

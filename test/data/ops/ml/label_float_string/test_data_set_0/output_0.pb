@@ -1,0 +1,1 @@
+2one2zero2_UnusedBo0

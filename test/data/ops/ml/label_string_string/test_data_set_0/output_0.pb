@@ -1,0 +1,1 @@
+2A2B2_Unused2_Unused2_Unused2BBo0
