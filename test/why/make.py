@@ -23,6 +23,8 @@ CASES = {
     "index_maps": ("index maps one behind the other", "float[4,8] x => float[8,2] y", "int64[1] from = {0}, int64[1] to = {2}, int64[1] axes = {1}",
                    "[turn] t = Transpose<perm=[1,0]>(x) [cut] y = Slice(t, from, to, axes)", "--fuse=tvm", "turn", "cut", "fused injective"),
     "diamond": ("two ways that meet again", "float[N,8] x => float[N,8] y", "", "[a] u = Relu(x) [b] v = Exp(u) [c] w = Neg(u) [d] y = Add(v, w)", "--fuse=tvm", "a", "d", "fused elemwise"),
+    "shape_between": ("a shape that is asked for and used within one kernel", "float[N,8] x => float[N,8] y", "",
+                      "[relu] u = Relu(x) [ask] s = Shape(u) [exp] e = Exp(u) [form] y = Expand(e, s)", "--fuse=tvm", "relu", "form", "fused elemwise"),
     # ---- refused under TVM's rules
     "unfused": ("policy none", "float[N,8] x => float[N,8] y", "", "[a] u = Relu(x) [b] y = Exp(u)", "--fuse=none", "a", "b", "refused policy-none"),
     "output_inside": ("a result that is also a model output", "float[N,8] x => float[N,8] u, float[N,8] y", "", "[a] u = Relu(x) [b] y = Exp(u)", "--fuse=tvm", "a", "b", "refused model-output"),
