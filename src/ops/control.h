@@ -32,6 +32,9 @@ typedef struct opf_control {
     const opf_symbol *trips;       /* how many there were; NULL where that is `trip` */
 } opf_control;
 
+/* Scans of opset 8, which run over a batch, become Scans of opset 9 (scan_unfold.c). Before typing. */
+void opf_scans_unfold(opf_graph *graph);
+
 static inline int opf_control_graphs(const opf_control *control) { return control->kind == OPF_CONTROL_IF ? 2 : 1; }
 
 #endif

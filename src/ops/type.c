@@ -165,6 +165,7 @@ static opf_status reconsider(opf_module *module, opf_status status) {
 
 opf_status opf_graph_type(opf_module *module, const opf_pin *pins, size_t n_pins) {
     opf_bindings bindings;
+    opf_scans_unfold(module->graph);
     opf_sequence_maps_unfold(module->graph);
     opf_tables_attach(module->graph);
     opf_status inputs = opf_symbols_inputs(&bindings, module, pins, n_pins);

@@ -202,6 +202,11 @@ static const written_case written[] = {
     {"half precision", "size N 300 1 0\n in x float16 [N]\n in b bfloat16 [N]\n stage a float16 [n=N] : x[n] * x[n] + 1\n stage y float16 [n=N] : exp(a[n]) / 2\n"
      " stage z bfloat16 [n=N] : bfloat16(float32(b[n]) * 3)\n out y\n out z"},
     {"half precision summed in float", "size N 3 1 0\n in x float16 [N, 40]\n stage y float16 [n=N] sum [k=40] : float32(x[n, k])\n out y"},
+    {"products of bytes whose pairs exceed 16 bits",
+     "size N 3 1 0\n in x uint8 [N, 515] below 2\n in w int8 [515, 33] below 2\n stage a uint8 [n=N, k=515] : x[n, k] * 255\n stage b int8 [k=515, c=33] : w[k, c] * -128\n"
+     " stage y int32 [n=N, c=33] sum [k=515] : int32(a[n, k]) * int32(b[k, c])\n stage z int32 [n=N] sum [k=515] : int32(a[n, k]) * int32(b[k, 0])\n out y\n out z"},
+    {"sums of integers that wrap",
+     "in x uint8 [2, 40000] below 2\n stage y int32 [n=2] sum [k=40000] : int32(x[n, k] * 255) * 65025\n stage z int32 [k=3] sum [n=2, j=9000] : int32(x[n, j * 3 + k] * 255) * 65025\n out y\n out z"},
     {"elements of four and two bits",
      "size N 5 1 0 7\n in x float32 [N, 6]\n stage a float32 [n=N, k=6] : x[n, k] * 5\n stage y int4 [n=N, k=6] : int4(a[n, k])\n stage z uint2 [n=N, k=6] : uint2(abs(x[n, k]) * 2)\n"
      " stage w float32 [n=N, k=6] : float32(y[n, k]) + a[n, k]\n out y\n out z\n out w"},
