@@ -245,6 +245,8 @@ opf_status opf_suite_verify(opf_context *context, const char *folder, const opf_
 typedef struct opf_build_options {
     int embed_weights;         /* FOLDER/: the constants go into the object, by the assembler's .incbin */
     int64_t max_ram;           /* > 0: OPF_ERROR_INPUT where workspace, inputs and outputs of a run take more bytes; says what does */
+    int check;                 /* runs every group once on seeded and on special values beside the evaluator; one that is beyond its
+                                  bound is taken apart, and the report says so */
     const opf_array *inputs;   /* of the self-test, one per input; they decide which sizes are told. NULL: made up */
 } opf_build_options;
 /* report: NULL, or gets the sizes of what was made, as text. */

@@ -131,7 +131,9 @@ static opf_status make(opf_building *b) {
     opf_diags *diags = b->model->context->diags;
     opf_status status = describe_model(b);
     if (status == OPF_OK) status = opf_build_measure(b);
-    if (status != OPF_OK) return status;
+    if (status == OPF_OK && b->options->check) status = opf_build_check(b);
+    if (status == OPF_OK && b->options->check && b->session) status = opf_build_measure(b); /* of what may be another program now */
+    if (status != OPF_OK || !b->session) return status;
     b->library.takes_memory = opf_program_takes_memory(b->session->pipeline.program);
     gather_constants(b);
     char *folder;
@@ -150,6 +152,7 @@ opf_status opf_model_build_as(opf_model *model, const char *path, const opf_buil
     opf_module *module;
     if (report) *report = NULL;
     b.library.name = identifier_of(path, b.arena);
+    b.names = opf_interner_new();
     opf_status status = opf_model_as_read(&module, model);
     if (status == OPF_OK) status = opf_model_refuse_unbound(model, module);
     if (status == OPF_OK) status = opf_session_make(&b.session, model, model->context->options.policy, false, false);
@@ -160,6 +163,8 @@ opf_status opf_model_build_as(opf_model *model, const char *path, const opf_buil
         *report = opf_text_take(&text);
     }
     opf_text_free(&b.data);
+    opf_text_free(&b.remarks);
+    opf_interner_free(b.names);
     opf_session_free(b.session);
     opf_arena_free(b.arena);
     return status;

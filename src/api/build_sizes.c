@@ -129,5 +129,6 @@ void opf_build_report(const opf_building *b, opf_text *out) {
     print_bytes(out, "constants", b->library.data_bytes, "");
     print_bytes(out, "workspace", b->workspace, opf_text_string(&remark));
     print_bytes(out, "stack", sizes.stack, ", about");
+    opf_text_add_n(out, opf_text_string(&b->remarks), b->remarks.length);
     opf_text_free(&remark);
 }

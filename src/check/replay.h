@@ -25,6 +25,7 @@ typedef struct opf_group_check {
     int64_t worst;             /* element furthest from its reference in units of its bound; -1: none differs */
     double got, expected, bound; /* there */
     double error, most;        /* largest error and largest bound of all elements */
+    bool spreads;              /* a NaN may reach its neighbours (docs/numerics.md, Winograd) */
     const char *cause;         /* which mathematical property is behind the worst element; NULL where exact */
 } opf_group_check;
 

@@ -91,6 +91,7 @@ static bool set_all(tool *t, const char *argument) { (void)argument; return t->a
 static bool set_bounds(tool *t, const char *argument) { (void)argument; return t->bounds = true; }
 static bool set_bisect(tool *t, const char *argument) { (void)argument; return t->bisect = true; }
 static bool set_against(tool *t, const char *argument) { return *(t->against = argument) != '\0'; }
+static bool set_check(tool *t, const char *argument) { (void)argument; return t->check_groups = true; }
 static bool set_before(tool *t, const char *argument) { (void)argument; return t->before = true; }
 static bool set_after(tool *t, const char *argument) { (void)argument; return t->after = true; }
 static bool set_trace(tool *t, const char *argument) { (void)argument; return t->trace = true; }
@@ -135,6 +136,7 @@ static const option options[] = {
     {"--diff", "OLD.json", FOR_EXPLAIN, "what has changed since an earlier `explain --json`; status 3 where a fusion was lost", set_diff},
     {"--target", "NAME", FOR_BUILD, "row of the machine table to build for, or a file", NULL},
     {"--embed-weights", NULL, FOR_BUILD, "plain C: the weights go into the object", set_embed_weights},
+    {"--check", NULL, FOR_BUILD, "runs every group on seeded and special values beside the evaluator; takes apart what is beyond its bound", set_check},
     {"--max-ram", "N[K|M|G]", FOR_BUILD, "fails where workspace, inputs and outputs take more bytes", set_max_ram},
     {"--warmup", "W", FOR_BENCH | FOR_PROFILE, "runs before those that count (3)", set_warmup},
     {"--runs", "R", FOR_BENCH | FOR_PROFILE, "runs that count (20)", set_runs},

@@ -27,7 +27,7 @@ typedef struct tool {
     const char *suite, *junit, *exceptions;
     int jobs;                  /* 0: as many as there are cores */
     int warmup, runs;
-    bool embed_weights;
+    bool embed_weights, check_groups;
     bool bounds, bisect;
     int64_t max_ram;           /* bytes; 0: no limit */
     const char *why_a, *why_b, *diff; /* explain */

@@ -1,0 +1,69 @@
+/* `build --check`: a group that is wrong only where it is fused is taken apart, and the report says so. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "api/context.h"
+#include "base/file.h"
+
+#define MODEL OPF_TEST_DATA "/../cli/models/chain.onnx"
+
+/* Spoils the last stage of every group of several nodes. */
+static void spoil(void *data, opf_fusion *fusion) {
+    int *spoilt = data;
+    for (size_t g = 0; g < fusion->groups.count; g++) {
+        opf_group *group = fusion->groups.data[g];
+        if (group->nodes.count < 2 || !group->stages.list.count) continue;
+        opf_stage *stage = group->stages.list.data[group->stages.list.count - 1];
+        stage->body = opf_binary(fusion->module->pool, OPF_OP_ADD, stage->body, opf_real(fusion->module->pool, (opf_dtype)stage->body->dtype, 0.25));
+        ++*spoilt;
+    }
+}
+
+static char *build(int check, int *spoilt) {
+    opf_context *context = opf_context_new();
+    opf_arena *arena = opf_arena_new();
+    opf_model *model;
+    char *report = NULL, *folder;
+    context->on_fusion = spoilt ? spoil : NULL;
+    context->fusion_data = spoilt;
+    assert_int_equal(opf_folder_temporary(&folder, arena, context->diags), OPF_OK);
+    assert_int_equal(opf_model_load(&model, context, MODEL), OPF_OK);
+    opf_build_options options = {.check = check};
+    assert_int_equal(opf_model_build_as(model, opf_arena_printf(arena, "%s/net.so", folder), &options, &report), OPF_OK);
+    opf_model_free(model);
+    opf_folder_remove(folder);
+    opf_arena_free(arena);
+    opf_context_free(context);
+    return report;
+}
+
+static void wrong_groups_are_taken_apart(void **state) {
+    (void)state;
+    int spoilt = 0;
+    char *report = build(1, &spoilt);
+    assert_int_equal(spoilt, 1); /* the second program has no such group */
+    assert_non_null(strstr(report, "kept apart: Mul_0 + Sigmoid_1 + Add_2 + Relu_3"));
+    assert_non_null(strstr(report, "checked: "));
+    opf_string_free(report);
+}
+
+static void right_groups_stay(void **state) {
+    (void)state;
+    char *report = build(1, NULL);
+    assert_null(strstr(report, "kept apart"));
+    assert_non_null(strstr(report, "checked: "));
+    opf_string_free(report);
+    report = build(0, NULL);
+    assert_null(strstr(report, "checked: "));
+    opf_string_free(report);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(wrong_groups_are_taken_apart), cmocka_unit_test(right_groups_stay)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
