@@ -78,7 +78,7 @@ static bool is_gain(const survey *s, const candidate *c) { return c->tried && c-
 /* ---- printing ---- */
 
 static void print_candidate(const survey *s, const candidate *c, opf_text *out) {
-    if (c->op) opf_text_printf(out, "  %s, %d node%s in %d refused uses: ", c->op, c->nodes, c->nodes == 1 ? "" : "s", c->refused);
+    if (c->op) opf_text_printf(out, "  %s, %d node%s in %d refused use%s: ", c->op, c->nodes, c->nodes == 1 ? "" : "s", c->refused, c->refused == 1 ? "" : "s");
     else opf_text_add(out, "  all of them: ");
     if (!c->tried) {
         opf_text_add(out, "it has no written-out form as it is used here\n");

@@ -1,4 +1,4 @@
-/* The report's page: its data as JSON, between the embedded parts page.html, page.css and page.js. */
+/* The report's page: its data as JSON, between the embedded parts page.html, page.css, page_words.js and page.js. */
 #include "report/page.h"
 
 #include <string.h>
