@@ -2,6 +2,7 @@
  * for each reduction along a row. */
 #include "ops/scalar.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -131,6 +132,10 @@ static const opf_expr *attribute(builder *builder, const opf_scalar_attr *attr) 
     if (given && given->kind == OPF_ATTR_FLOAT) value = given->floats[0];
     else if (given && given->kind == OPF_ATTR_INT) value = (double)given->ints[0];
     else if (given) opf_call_error(builder->call, "attribute", "attribute '%s' of %s must be one number", attr->name, builder->call->op->name);
+    if (opf_dtype_is_integer(builder->compute) && value != trunc(value)) {
+        opf_call_error(builder->call, "attribute", "attribute '%s' is %g, and %s of %s is computed in %s", attr->name, value, builder->call->op->name, opf_dtype_name(builder->T), opf_dtype_name(builder->compute));
+        if (builder->entry->source) opf_call_hint(builder->call, "`in float64` in the operator's line computes it with fractions");
+    }
     return opf_number(builder->call->pool, builder->compute, value);
 }
 

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Which operands are there and of which types: one bit an optional operand; `bools` gives operands with a choice of their
  * own a bool where they take one. */
@@ -63,6 +64,7 @@ static const char *try_one(const trial *trial, opf_arena *arena) {
         const char *wrong = opf_stages_check(&call->stages, call->arena);
         if (wrong) problem = opf_arena_printf(arena, "line %d, column 1: %s", trial->one->line, wrong);
     }
+    if (problem && strncmp(problem, "line ", 5) != 0) problem = opf_arena_printf(arena, "line %d: %s", trial->one->line, problem);
     opf_module_free(module);
     opf_diags_free(diags);
     return problem;

@@ -51,6 +51,7 @@ static const struct { const char *line, *message; } mistakes[] = {
     {"A(a, b) aligned since 1 T = float row s = sum(a); y = s", "line 1, column 56: `aligned` and `row` both want the attribute `axis`"},
     {"A since 1 T = float let q = 3 y = x", "line 1, column 36: ';' expected at the end of the expression"},
     {"A since 1 T = float fast y = x", "line 1, column 21: 'fast' is no clause, and no attribute with a default"},
+    {"A since 1 T = int32 alpha = 0.5 y = alpha * x", "line 1: attribute 'alpha' is 0.5, and A of int32 is computed in int32"},
     {"Relu since 1 T = float y = x", "line 1: Relu is built in"},
     {"Conv replaces since 1 T = float y = x", "line 1: Conv is built in and more than a line can say; it cannot be replaced"},
     {"Frob replaces since 1 T = float y = x", "line 1: there is no built-in Frob that could be replaced"},
