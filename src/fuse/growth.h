@@ -77,6 +77,8 @@ opf_outcome opf_growth_try_blocks(opf_growth *growth, int source, int sink, bool
 void opf_grow_copies(opf_growth *growth);
 /* Concatenations whose producers write each part where it belongs (joins.c); before anything has grown. */
 void opf_grow_joins(opf_growth *growth);
+/* Element-wise work behind what is stored anyway becomes one more result of its kernel (passing.c). */
+void opf_grow_passing(opf_growth *growth);
 /* Windows join the product at single points that reads them (grow_bands.c). */
 void opf_grow_bands(opf_growth *growth);
 /* Small values that only one group reads are computed whole by each part of it (gates.c). */

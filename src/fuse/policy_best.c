@@ -416,6 +416,7 @@ void opf_policy_best(opf_fuser *fuser)
     opf_grow_sums(growth);
     opf_grow_bands(growth);
     opf_grow_copies(growth);
+    opf_grow_passing(growth);
     opf_grow_gates(growth);
     opf_grow_siblings(growth);
     record_attempts(growth);

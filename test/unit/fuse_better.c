@@ -9,7 +9,9 @@ static const struct {
     opf_verdict verdict;
     const char *rule;
 } better[] = {
+    {"attention_core", 1, "sm", "mm2", OPF_FUSED, "row-blocks"},
     {"broadcast_before_anchor", 1, "add", "mm", OPF_FUSED, "prologue"},
+    {"concat_of_concats", 2, "out1", "out2", OPF_FUSED, "in-passing"}, /* a model output in mid-chain */
     {"elemwise_before_anchor", 1, "relu", "conv", OPF_FUSED, "prologue"},
     {"elemwise_reduce_elemwise", 1, "sum", "log", OPF_FUSED, "rows"},
     {"embedding_add_norm", 1, "add", "ln", OPF_FUSED, "rows"},
@@ -22,6 +24,8 @@ static const struct {
     {"softmax_decomposed", 1, "exp", "div", OPF_FUSED, "rows"},
     {"split_before_anchor", 1, "split", "mm", OPF_FUSED, "prologue"},
     {"squeeze_excite", 2, "r", "fc2", OPF_COPIED, "gate"},
+    /* A second, turned result of a pool: 2 KiB once more would be read, but the pool's nest would write across memory. */
+    {"two_outputs_root", 2, "relu", "t", OPF_REFUSED, "model-output"},
     {"transposes_between_convs", 2, "t2", "c2", OPF_FUSED, "prologue"},
 };
 
