@@ -462,14 +462,14 @@ static bool varies(const opf_block_stage *placed, const opf_expr *e)
     return false;
 }
 
-/* The weights of a softmax are powers over their sum: sum_k (e_k / s) * v_k is computed as (sum_k e_k * v_k) / s. The powers
- * lie between 0 and 1 and s is at least 1, so nothing overflows that did not before. */
+/* The weights of a softmax are powers over their sum: sum_k (e_k / s) * v_k is computed as (sum_k e_k * v_k) / s. Powers
+ * e^(x - m), m the largest x, lie between 0 and 1 and s is at least 1, so nothing overflows that did not before; others stay. */
 static void divide_later(planner *p, opf_block_stage *placed)
 {
     int a = row_factor(p, placed, p->plan->row);
     const opf_expr *weight = placed->term->args[a];
     bool scaled = weight->kind == OPF_EXPR_BINARY && (weight->op == OPF_OP_DIV || weight->op == OPF_OP_MUL);
-    if (!scaled || !is_power(p, weight->args[0]) || varies(placed, weight->args[1])) return;
+    if (!scaled || !is_power(p, weight->args[0]) || !is_shifted(p, stage_of(p, weight->args[0])->body->args[0]) || varies(placed, weight->args[1])) return;
     const opf_expr *factor = later_factor(p, placed, weight);
     if (!factor) return;
     finishing f = {p, placed, factor, (opf_scalar_op)weight->op};
