@@ -73,10 +73,11 @@ static double roundoff(opf_dtype dtype) {
     }
 }
 
-/* k roundings of the size of e. */
+/* k roundings of the size of e; an infinity is exact. */
 static const opf_expr *rounded(bounding *b, const opf_expr *e, double k) {
     double u = roundoff((opf_dtype)e->dtype);
-    return u > 0 ? plus(b, scaled(b, k * u, magnitude(b, e)), number(b, UNDERFLOW)) : NULL;
+    if (u <= 0) return NULL;
+    return opf_select(b->pool, unary(b, OPF_OP_ISINF, e), number(b, 0), plus(b, scaled(b, k * u, magnitude(b, e)), number(b, UNDERFLOW)));
 }
 
 /* ---- operations ---- */

@@ -22,13 +22,18 @@ static int64_t slot_offset(const opf_program *program, int slot, const int64_t *
     return at;
 }
 
-void *opf_runner_bytes(const opf_runner *runner, int buffer, const int64_t *symbols) {
-    const opf_buffer *b = opf_program_storage(runner->program, buffer);
+static char *storage_of(const opf_runner *runner, const opf_buffer *b, const int64_t *symbols) {
     switch (b->kind) {
-    case OPF_BUFFER_INPUT: return (void *)(uintptr_t)runner->frame->inputs[b->index];
+    case OPF_BUFFER_INPUT: return (char *)(uintptr_t)runner->frame->inputs[b->index];
     case OPF_BUFFER_OUTPUT: return runner->frame->outputs[b->index];
-    case OPF_BUFFER_WEIGHT: return (void *)(uintptr_t)runner->weights[b->index];
+    case OPF_BUFFER_WEIGHT: return (char *)(uintptr_t)runner->weights[b->index];
     case OPF_BUFFER_PACKED: return (char *)runner->packed + b->offset;
     default: return (char *)runner->workspace + (b->index == 0 ? b->offset : slot_offset(runner->program, b->index, symbols));
     }
+}
+
+void *opf_runner_bytes(const opf_runner *runner, int buffer, const int64_t *symbols) {
+    const opf_buffer *b = &runner->program->buffers.data[buffer];
+    int64_t within = b->kind == OPF_BUFFER_ALIAS ? b->offset : 0; /* a part of a concatenation */
+    return storage_of(runner, opf_program_storage(runner->program, buffer), symbols) + within;
 }
