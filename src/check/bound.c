@@ -82,6 +82,11 @@ static const opf_expr *rounded(bounding *b, const opf_expr *e, double k) {
 
 /* ---- operations ---- */
 
+/* A quotient by zero, a logarithm of it and what they lead to are infinite however far their operands are off. */
+static const opf_expr *unless_infinite(bounding *b, const opf_expr *e, const opf_expr *error) {
+    return error && roundoff((opf_dtype)e->dtype) > 0 ? opf_select(b->pool, unary(b, OPF_OP_ISINF, e), number(b, 0), error) : error;
+}
+
 /* A rounding to integers, or a sign: right, or off by one step more than its operand. */
 static const opf_expr *stepped(bounding *b, const opf_expr *error) {
     b->out->has_rounding = true;
@@ -122,7 +127,7 @@ static const opf_expr *bound_unary(bounding *b, const opf_expr *e) {
     if (e->op == OPF_OP_NOT) return ea;
     if (!opf_dtype_is_float((opf_dtype)e->dtype) && e->op != OPF_OP_NEG && e->op != OPF_OP_ABS && e->op != OPF_OP_SIGN) return ea ? lose(b) : NULL;
     b->out->has_approximation = b->out->has_approximation || own_error(e) > 1;
-    return plus(b, grown(b, e, ea), own_error(e) > 0 ? rounded(b, e, own_error(e)) : NULL);
+    return plus(b, unless_infinite(b, e, grown(b, e, ea)), own_error(e) > 0 ? rounded(b, e, own_error(e)) : NULL);
 }
 
 /* A comparison of what may be off: as good as open where the two are that near. 1 there, as a condition's error. */
@@ -156,7 +161,7 @@ static const opf_expr *bound_binary(bounding *b, const opf_expr *e) {
     default: grown = ea || eb ? lose(b) : NULL;
     }
     if (!opf_dtype_is_float((opf_dtype)e->dtype)) return e->op == OPF_OP_DIV ? stepped(b, grown) : grown;
-    return plus(b, grown, own_error(e) > 0 ? rounded(b, e, own_error(e)) : NULL);
+    return plus(b, unless_infinite(b, e, grown), own_error(e) > 0 ? rounded(b, e, own_error(e)) : NULL);
 }
 
 /* Where the condition is open, both sides may have been taken. */

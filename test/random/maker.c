@@ -157,13 +157,26 @@ static bool is_welcome(const maker *m, const opf_value *value) {
     return opf_value_is_typed(value) && value->kind == OPF_VALUE_TENSOR && value->rank <= 6 && elements_of(m, value) <= MOST_ELEMENTS;
 }
 
+/* Do the sizes of this run satisfy what the latest node asks of them? */
+static bool guards_hold(const maker *m, size_t first) {
+    bool hold = true;
+    for (size_t g = first; g < m->module->guards.count; g++) {
+        const opf_guard *guard = &m->module->guards.data[g];
+        int64_t left = size_of(m, guard->left), right = size_of(m, guard->right);
+        hold = hold && (guard->kind == OPF_GUARD_GE ? left >= right : left == right);
+    }
+    return hold;
+}
+
 opf_value *finish(maker *m, opf_node *node) {
     if (!node) return NULL;
+    size_t guards = m->module->guards.count;
     for (int k = 0; k < node->n_outputs; k++) opf_node_set_output(node, k, opf_value_new(m->graph, opf_arena_printf(m->arena, "v%d", m->module->n_values)));
-    bool fits = opf_node_type(node) == OPF_OK;
+    bool fits = opf_node_type(node) == OPF_OK && guards_hold(m, guards);
     for (int k = 0; k < node->n_outputs; k++) fits = fits && is_welcome(m, node->outputs[k]);
     if (!fits) {
         opf_node_remove(node);
+        m->module->guards.count = guards;
         m->refused++;
         return NULL;
     }
