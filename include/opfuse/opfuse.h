@@ -189,6 +189,9 @@ opf_status opf_model_save_fused(opf_model *model, const char *path);
 opf_status opf_check(opf_context *context, const char *path, const char *format, char **out);
 /* The operators: opfuse's own, and those of the context (NULL: none). "text", "json", "markdown". */
 opf_status opf_operators(opf_context *context, const char *format, char **out);
+/* The rules that decide about every use of a value: what they say, and what would allow what they refuse. Fields in braces are
+ * filled in with the nodes at hand. "text", "json", "markdown" (docs/fusion-rules.md). */
+opf_status opf_fusion_rules(opf_context *context, const char *format, char **out);
 opf_status opf_doctor(opf_context *context, char **out);
 
 /* Compares generated code with the evaluator (and with `expected` outputs where not NULL) on these inputs.

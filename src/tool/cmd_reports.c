@@ -48,6 +48,12 @@ int cmd_ops(tool *t) {
     return show(t, status, report);
 }
 
+int cmd_rules(tool *t) {
+    char *report;
+    opf_status status = opf_fusion_rules(t->context, t->markdown ? "markdown" : format_of(t), &report);
+    return show(t, status, report);
+}
+
 int cmd_doctor(tool *t) {
     char *report;
     opf_status status = opf_doctor(t->context, &report);

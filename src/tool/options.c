@@ -117,7 +117,7 @@ static const option options[] = {
     {"-o", "PATH", FOR_RUN | FOR_BUILD | FOR_GRAPH | FOR_PROFILE | FOR_REPORT, "where results are written", set_output},
     {"--format", "npy|pb", FOR_RUN, "of the files below -o (npy)", set_format},
     {"--json", NULL, FOR_JSON, "results as JSON", set_json},
-    {"--markdown", NULL, FOR_OPS, "the table as docs/operators.md has it", set_markdown},
+    {"--markdown", NULL, FOR_OPS, "the table as the documents have it", set_markdown},
     {"--all", NULL, FOR_VERIFY, "compares every value stored between kernels, not only outputs", set_all},
     {"--bounds", NULL, FOR_VERIFY, "each group on the evaluator's own inputs: its error beside a bound computed from its stages", set_bounds},
     {"--bisect", NULL, FOR_VERIFY, "the same, and names the group, operator and property at fault", set_bisect},

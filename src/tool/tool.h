@@ -122,6 +122,7 @@ int cmd_profile(tool *t);
 int cmd_graph(tool *t);
 int cmd_report(tool *t);
 int cmd_ops(tool *t);
+int cmd_rules(tool *t);
 int cmd_doctor(tool *t);
 
 #endif
