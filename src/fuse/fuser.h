@@ -50,6 +50,9 @@ void opf_policy_tvm(opf_fuser *fuser);
 void opf_policy_best(opf_fuser *fuser);
 /* The groups that a file gives; problems of the file are reported. */
 opf_status opf_policy_file(opf_fuser *fuser, const char *path);
+/* joins.c: of the nodes that are wanted (per node, each a group of its own) those that are concatenations whose parts can be written
+ * in their places become so. */
+void opf_pinned_joins(opf_fuser *fuser, const bool *wanted);
 
 
 /* Fills `needs`. Does a node that runs, or an output, speak of a size that this node finds? */

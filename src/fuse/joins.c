@@ -7,6 +7,12 @@
 
 #include <string.h>
 
+typedef struct joining {
+    opf_fuser *fuser;
+    const bool *closed, *view; /* per group: nothing joins it; it only gives other shapes */
+    bool *taken;               /* per node: its result is a part already */
+} joining;
+
 static opf_outcome refused(opf_rule_number rule, const opf_node *blocker) { return (opf_outcome){.rule = rule, .blocker = blocker}; }
 
 static bool has_known_size(const opf_value *value)
@@ -30,19 +36,19 @@ static bool lies_whole(const opf_node *node)
 }
 
 /* Could the value's producer write it anywhere? */
-static bool is_free(const opf_growth *growth, const opf_value *value, const bool *taken)
+static bool is_free(const joining *j, const opf_value *value)
 {
-    const opf_fuser *fuser = growth->fuser;
+    const opf_fuser *fuser = j->fuser;
     if (!value || !value->producer || value->is_output || value->constant || value->content || value->producer->graph != fuser->graph)
         return false;
     const opf_node *producer = value->producer;
     int group = fuser->group_of[producer->id];
     if (fuser->in_place[producer->id]) /* a concatenation in the place of its own: its parts go along */
-        return !taken[producer->id];
-    return !growth->closed[group] && !growth->view[group] && !taken[producer->id];
+        return !j->taken[producer->id];
+    return !j->closed[group] && !j->view[group] && !j->taken[producer->id];
 }
 
-static opf_outcome judge(const opf_growth *growth, const opf_node *node, const bool *taken)
+static opf_outcome judge(const joining *joining, const opf_node *node)
 {
     if (!lies_whole(node))
         return refused(OPF_RULE_JOIN_APART, node);
@@ -53,7 +59,7 @@ static opf_outcome judge(const opf_growth *growth, const opf_node *node, const b
         for (int j = 0; j < k; j++)
             if (node->inputs[j] == part)
                 return refused(OPF_RULE_JOIN_COPIES, part ? part->producer : NULL);
-        if (!is_free(growth, part, taken))
+        if (!is_free(joining, part))
             return refused(OPF_RULE_JOIN_COPIES, part ? part->producer : NULL);
     }
     return (opf_outcome){.rule = OPF_RULE_JOIN};
@@ -64,24 +70,54 @@ static bool is_concatenation(const opf_node *node)
     return strcmp(node->op, "Concat") == 0 && (!node->domain || !node->domain[0] || strcmp(node->domain, "ai.onnx") == 0) && node->n_inputs > 1;
 }
 
+/* Of concatenations that are groups of their own. */
+static bool may_be_in_place(const opf_fuser *fuser, const opf_node *node)
+{
+    return !fuser->folded[node->id] && is_concatenation(node) && !fuser->graph->parent && !opf_dtype_is_packed(node->outputs[0]->dtype);
+}
+
+static void take(const joining *j, const opf_node *node)
+{
+    j->fuser->in_place[node->id] = true;
+    for (int k = 0; k < node->n_inputs; k++)
+        j->taken[node->inputs[k]->producer->id] = true;
+}
+
 void opf_grow_joins(opf_growth *growth)
 {
     opf_fuser *fuser = growth->fuser;
-    bool *taken = OPF_ARRAY(fuser->arena, bool, fuser->n_nodes + 1); /* per node: its result is a part already */
+    joining j = {fuser, growth->closed, growth->view, OPF_ARRAY(fuser->arena, bool, fuser->n_nodes + 1)};
     for (int i = 0; i < fuser->n_nodes; i++) {
         const opf_node *node = fuser->graph->nodes.data[i];
         int group = fuser->group_of[i];
-        if (fuser->folded[i] || !is_concatenation(node) || growth->members[group].count > 1 || fuser->graph->parent)
+        if (growth->members[group].count > 1 || !may_be_in_place(fuser, node))
             continue;
-        if (opf_dtype_is_packed(node->outputs[0]->dtype))
-            continue;
-        growth->joins[i] = judge(growth, node, taken);
+        growth->joins[i] = judge(&j, node);
         if (growth->joins[i].rule != OPF_RULE_JOIN)
             continue;
-        fuser->in_place[i] = true;
+        take(&j, node);
         growth->closed[group] = true;
         growth->light[group] = false;
-        for (int k = 0; k < node->n_inputs; k++)
-            taken[node->inputs[k]->producer->id] = true;
+    }
+}
+
+void opf_pinned_joins(opf_fuser *fuser, const bool *wanted)
+{
+    bool *closed = OPF_ARRAY(fuser->arena, bool, fuser->n_groups + 1), *view = OPF_ARRAY(fuser->arena, bool, fuser->n_groups + 1);
+    joining j = {fuser, closed, view, OPF_ARRAY(fuser->arena, bool, fuser->n_nodes + 1)};
+    for (int g = 0; g < fuser->n_groups; g++)
+        view[g] = true;
+    for (int i = 0; i < fuser->n_nodes; i++) {
+        const opf_op *op = opf_node_op(fuser->graph->nodes.data[i]);
+        int group = fuser->group_of[i];
+        closed[group] = closed[group] || fuser->folded[i] || fuser->kinds[i] == OPF_KIND_OPAQUE;
+        view[group] = view[group] && op && (op->flags & OPF_OP_VIEW);
+    }
+    for (int i = 0; i < fuser->n_nodes; i++) {
+        const opf_node *node = fuser->graph->nodes.data[i];
+        if (!wanted[i] || !may_be_in_place(fuser, node) || judge(&j, node).rule != OPF_RULE_JOIN)
+            continue;
+        take(&j, node);
+        closed[fuser->group_of[i]] = true;
     }
 }

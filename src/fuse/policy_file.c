@@ -15,6 +15,7 @@ typedef struct opf_pinning {
     opf_map nodes;   /* interned name → node */
     int *pinned;     /* per node: position of its group in the file + 1, 0 for none */
     OPF_VEC(opf_copy) copies;
+    bool *view;      /* per node: alone, and the file says that it copies nothing */
     opf_status status;
 } opf_pinning;
 
@@ -83,7 +84,12 @@ static void read_group(opf_pinning *pinning, const json_t *group, int number)
     json_array_foreach(copied, n, name)
         if (json_is_string(name))
             OPF_PUSH(pinning->fuser->arena, &pinning->copies, (opf_copy){opf_intern(pinning->fuser->fusion->module->names, json_string_value(name)), number});
+    const char *step = json_string_value(json_object_get(group, "step"));
+    bool view = step && strcmp(step, opf_step_kind_name(OPF_STEP_VIEW)) == 0;
     json_array_foreach(nodes, n, name) {
+        const opf_node *node = json_is_string(name) ? opf_map_get(&pinning->nodes, opf_intern(pinning->fuser->fusion->module->names, json_string_value(name))) : NULL;
+        if (node && view && json_array_size(nodes) == 1)
+            pinning->view[node->id] = true;
         if (json_is_string(name) && is_copy(pinning, json_string_value(name), number))
             continue;
         if (json_is_string(name))
@@ -156,12 +162,13 @@ static opf_outcome outcome_of_use(opf_fuser *fuser, const opf_node *from, const 
 
 opf_status opf_policy_file(opf_fuser *fuser, const char *path)
 {
-    opf_pinning pinning = {.fuser = fuser, .path = path, .pinned = OPF_ARRAY(fuser->arena, int, fuser->n_nodes)};
+    opf_pinning pinning = {.fuser = fuser, .path = path, .pinned = OPF_ARRAY(fuser->arena, int, fuser->n_nodes), .view = OPF_ARRAY(fuser->arena, bool, fuser->n_nodes + 1)};
     learn_names(&pinning);
     read_groups(&pinning);
     if (pinning.status != OPF_OK)
         return pinning.status;
     take_groups(&pinning);
+    opf_pinned_joins(fuser, pinning.view);
     fuser->outcome_of_use = outcome_of_use;
     return OPF_OK;
 }

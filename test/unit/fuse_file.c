@@ -32,6 +32,7 @@ static void explain_is_read_back(void **unused)
         for (size_t g = 0; g < first->groups.count; g++) {
             assert_int_equal(again->groups.data[g]->nodes.count, first->groups.data[g]->nodes.count);
             assert_int_equal(again->groups.data[g]->copied.count, first->groups.data[g]->copied.count);
+            assert_int_equal(again->groups.data[g]->step, first->groups.data[g]->step);
             assert_int_equal(again->groups.data[g]->results.count, first->groups.data[g]->results.count);
             assert_ptr_equal(again->groups.data[g]->nodes.data[0], first->groups.data[g]->nodes.data[0]);
         }
