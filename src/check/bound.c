@@ -271,6 +271,10 @@ static int bound_reduction(bounding *b, const opf_stage *stage, const opf_expr *
     }
 }
 
+/* A narrow type is rounded to from a wider one, by the program and by the evaluator: near the middle between two numbers each takes
+ * another one. In wide types the roundings on the way hold that. */
+static double stored_roundings(opf_dtype dtype) { return opf_dtype_bits(dtype) <= 16 ? 2 : 1; }
+
 static void bound_stage(bounding *b, int number) {
     const opf_stage *stage = b->group->stages.list.data[number];
     b->known = opf_map_new(b->arena);
@@ -282,12 +286,12 @@ static void bound_stage(bounding *b, int number) {
     }
     if (stage->combiner == OPF_COMBINE_NONE) {
         /* a value that is stored in a narrower type than it was computed in; the evaluator's own rounding of each node */
-        error = plus(b, error, rounded(b, load_stage(b, stage, number, stage->dtype), 1));
+        error = plus(b, error, rounded(b, load_stage(b, stage, number, stage->dtype), stored_roundings(stage->dtype)));
         b->bound_of[number] = error ? add_stage(b, stage, OPF_COMBINE_NONE, error) : -1;
         return;
     }
     int sum = bound_reduction(b, stage, error);
-    const opf_expr *own = rounded(b, load_stage(b, stage, number, stage->dtype), stage->combiner == OPF_COMBINE_PROD ? terms_of(b, stage) : 1);
+    const opf_expr *own = rounded(b, load_stage(b, stage, number, stage->dtype), stage->combiner == OPF_COMBINE_PROD ? terms_of(b, stage) : stored_roundings(stage->dtype));
     if (sum == -2 || (sum == -1 && !own)) b->bound_of[number] = sum;
     else if (sum >= 0 && number == b->winograd) {
         opf_stage map = *stage;

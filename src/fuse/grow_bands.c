@@ -34,6 +34,8 @@ static bool ends_in_epilogue(const opf_stages *stages, int anchor)
 static opf_outcome judge(opf_growth *growth, const opf_group *group, opf_arena *scratch)
 {
     int anchor = last_reduction(&group->stages);
+    if (anchor < 0) /* no result needs the sums: what is read of them was simplified away */
+        return (opf_outcome){.rule = OPF_RULE_SINGLE};
     bool *chain = OPF_ARRAY(scratch, bool, group->stages.list.count + 1);
     const opf_stage *product = group->stages.list.data[anchor];
     bool fits = group->results.count == 1 && product->dtype == OPF_FLOAT32 && product->accumulator == OPF_FLOAT32 && product->combiner == OPF_COMBINE_SUM &&

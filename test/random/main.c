@@ -52,6 +52,7 @@ static void emit(task *t, subject *s, program *programs, const char *folder) {
     for (int policy = 0; policy < POLICIES && !s->wrong; policy++) {
         program *p = &programs[policy];
         if (!(t->policies >> policy & 1)) continue;
+        t->verdict->policy = policy;
         program_emit(p, s, policy, folder);
         if (p->wrong) fail(t, policy, p->wrong);
         else t->verdict->kernels[policy] = kernels_of(p);
