@@ -8,7 +8,8 @@
 #include "expr/node.h"
 #include "expr/syntax.h"
 
-enum { MAX_DEPTH = 200, MAX_NAME = 64, MAX_ARGUMENTS = 16 };
+/* Chains of operators are deep trees, too: what walks them later may recurse, and compilers do. */
+enum { MAX_DEPTH = 200, MAX_OPERATIONS = 1000, MAX_NAME = 64, MAX_ARGUMENTS = 16 };
 
 /* A parsed part: an expression, or a number whose type is open. */
 typedef struct opf_part {
@@ -23,7 +24,7 @@ typedef struct opf_parser {
     const char *text, *at;
     const opf_expr_scope *scope;
     const char *error;
-    int depth;
+    int depth, operations;
 } opf_parser;
 
 static const opf_part nothing = {NULL, 0, 0, false};
@@ -95,6 +96,7 @@ static bool takes(opf_scalar_op op, opf_dtype dtype) {
 static opf_part operate(opf_parser *parser, opf_scalar_op op, opf_part a, opf_part b) {
     const opf_expr *x, *y;
     if (parser->error) return nothing;
+    if (++parser->operations > MAX_OPERATIONS) return fail(parser, "more than %d operations", MAX_OPERATIONS);
     bool binary = opf_scalar_ops[op].arity == 2;
     if (!binary) x = y = typed(parser, a, parser->scope->dtype);
     else if (!unify(parser, a, b, &x, &y)) return nothing;

@@ -125,10 +125,13 @@ static opf_status build_space_to_depth(opf_call *call) {
 
 /* ---- Trilu, ReverseSequence ---- */
 
-/* The diagonal: constant or symbolic where it is known, else read when the kernel runs. */
+/* The diagonal: constant or symbolic where it is known, else read when the kernel runs. A number that is no size is kept below any
+ * that memory can hold, so that sums with it do not overflow. */
 static const opf_expr *diagonal(opf_call *call) {
     if (!opf_call_input(call, 1)) return opf_call_int(call, 0);
-    return opf_call_convert(call, OPF_INT64, opf_call_load_single(call, 1, "k is a single element"));
+    const opf_expr *k = opf_call_convert(call, OPF_INT64, opf_call_load_single(call, 1, "k is a single element"));
+    if (!opf_is_int(k, NULL) && !opf_expr_has_load(k)) return k;
+    return opf_min(call->pool, opf_max(call->pool, k, opf_call_int(call, -OPF_MOST_ELEMENTS)), opf_call_int(call, OPF_MOST_ELEMENTS));
 }
 
 static opf_status build_trilu(opf_call *call) {

@@ -23,6 +23,7 @@
     X(slice)                                                                                                           \
     X(pad)                                                                                                             \
     X(gather)                                                                                                          \
+    X(random)                                                                                                          \
     X(generate)                                                                                                        \
     X(resize)                                                                                                          \
     X(attention)                                                                                                       \

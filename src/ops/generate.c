@@ -62,6 +62,14 @@ static bool real_of(const opf_expr *e, double *value) {
     return true;
 }
 
+/* The length of a range whose bounds are numbers; -1 where int64 has none such. */
+static int64_t whole_length(int64_t start, int64_t limit, int64_t delta) {
+    if (delta > 0 ? limit <= start : limit >= start) return 0;
+    uint64_t span = delta > 0 ? (uint64_t)limit - (uint64_t)start : (uint64_t)start - (uint64_t)limit;
+    uint64_t step = delta > 0 ? (uint64_t)delta : 0 - (uint64_t)delta, length = span / step + (span % step != 0);
+    return length > INT64_MAX ? -1 : (int64_t)length;
+}
+
 /* max(ceil((limit - start) / delta), 0). NULL, reported, where it cannot be said before the model runs. */
 static opf_dim range_length(opf_call *call, const opf_expr *const *bounds) {
     opf_pool *pool = call->pool;
@@ -86,8 +94,13 @@ static opf_dim range_length(opf_call *call, const opf_expr *const *bounds) {
         }
         return opf_call_int(call, length > 0 ? (int64_t)length : 0);
     }
-    int64_t step = 0;
+    int64_t step = 0, first, last;
     opf_is_int(bounds[2], &step);
+    if (opf_is_int(bounds[0], &first) && opf_is_int(bounds[1], &last)) {
+        int64_t length = whole_length(first, last, step);
+        if (length < 0) opf_call_error(call, "shape", "a range from %lld to %lld in steps of %lld is too long", (long long)first, (long long)last, (long long)step);
+        return length < 0 ? NULL : opf_call_int(call, length);
+    }
     const opf_expr *from = opf_call_convert(call, OPF_INT64, bounds[step > 0 ? 0 : 1]), *to = opf_call_convert(call, OPF_INT64, bounds[step > 0 ? 1 : 0]);
     const opf_expr *zero = opf_call_int(call, 0), *span = opf_sub(pool, to, from);
     if (!opf_call_proves_le(call, zero, span)) span = opf_max(pool, span, zero);

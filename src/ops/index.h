@@ -4,6 +4,9 @@
 
 #include "ops/build.h"
 
+/* More than any axis can have: bounds for numbers of a model that are added to indices. */
+#define OPF_MOST_ELEMENTS ((int64_t)1 << 47)
+
 static inline const opf_expr *opf_call_int(const opf_call *call, int64_t value) { return opf_int(call->pool, value); }
 static inline const opf_expr *opf_call_var(const opf_call *call, int axis) { return opf_var(call->pool, axis); }
 

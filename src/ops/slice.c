@@ -77,7 +77,8 @@ static opf_status slice(opf_call *call, int count, const opf_expr *const *starts
     for (int k = 0; k < count; k++) {
         int axis = axes ? axes[k] : k;
         int64_t step = steps ? steps[k] : 1;
-        if (step == 0 || step == INT64_MIN) return opf_call_error(call, "shape", "the step of axis %d is %lld", axis, (long long)step);
+        if (step == 0) return opf_call_error(call, "shape", "the step of axis %d is 0", axis);
+        step = step < -OPF_MOST_ELEMENTS ? -OPF_MOST_ELEMENTS : step > OPF_MOST_ELEMENTS ? OPF_MOST_ELEMENTS : step; /* one element all the same */
         slice_axis part = step > 0 ? forward(call, extents[axis], starts[k], ends[k], step) : backward(call, extents[axis], starts[k], ends[k], step);
         indices[axis] = opf_add(call->pool, part.first, opf_mul(call->pool, opf_call_var(call, axis), opf_call_int(call, step)));
         extents[axis] = part.length;

@@ -139,6 +139,9 @@ static void errors_name_the_column(void **state) {
     assert_non_null(strstr(error, "nested too deeply"));
     memset(deep, '-', sizeof deep - 1);
     assert_null(opf_expr_parse(f->pool, deep, &(opf_expr_scope){.lookup = lookup, .data = f->pool, .dtype = OPF_FLOAT32}, &error));
+    for (size_t i = 0; i + 1 < sizeof deep; i++) deep[i] = "x+"[i % 2]; /* a chain is as deep as it is long */
+    assert_null(opf_expr_parse(f->pool, deep, &(opf_expr_scope){.lookup = lookup, .data = f->pool, .dtype = OPF_FLOAT32}, &error));
+    assert_non_null(strstr(error, "more than 1000 operations"));
 }
 
 int main(void) {

@@ -42,6 +42,14 @@ save("by_value", [N("Neg", ["axes"], ["negative"]), N("ReduceSum", ["x", "negati
      [port("x", ["n", 4]), port("axes", [1], T.INT64), port("repeats", ["k"], T.INT64)], [port("y", ["p", "q"])])
 save("attribute", [N("Softmax", ["x"], ["y"], axis=1.5)], [port("x", [2, 3])], [port("y", [2, 3])])
 save("same_file", [N("Relu", ["x"], ["a/b"]), N("Neg", ["x"], ["a_b"])], [port("x", [2])], [port("a/b", [2]), port("a_b", [2])])
+save("random", [N("RandomNormalLike", ["x"], ["normal"], mean=1.0, scale=2.0), N("RandomNormalLike", ["x"], ["another"], mean=1.0, scale=2.0),
+                N("RandomUniform", [], ["uniform"], shape=[3, 1000], low=-1.0, high=3.0, dtype=T.DOUBLE, seed=3.0), N("RandomNormal", [], ["half"], shape=[500], dtype=T.FLOAT16),
+                N("RandomUniformLike", ["p"], ["alike"], seed=3.0, dtype=T.BFLOAT16), N("Bernoulli", ["p"], ["hit"], dtype=T.BOOL), N("Multinomial", ["weights"], ["drawn"], sample_size=4000),
+                N("Add", ["x", "normal"], ["y"])],
+     [port("x", ["n", 100]), port("p", ["m"])],
+     [port("y", ["n", 100]), port("another", ["n", 100]), port("uniform", [3, 1000], T.DOUBLE), port("half", [500], T.FLOAT16), port("alike", ["m"], T.BFLOAT16), port("hit", ["m"], T.BOOL),
+      port("drawn", [2, 4000], T.INT32)],
+     [constant("weights", np.log(np.array([[1, 2, 3, 4], [1, 1, 1, 1]], np.float32)))])
 # out of every range, on both sides of each limit
 edges = [0, -0.0, 0.5, -1.9, 127, 128, -129, 256, 32768, 65536, -32769, 2**31 - 1, 2**31, -2**31, -2**31 - 1, 2**32, 5e9, -5e9, 2.0**63, 2.0**64, -2.0**63, -2.0**64, 1e30, -1e30,
          np.inf, -np.inf, np.nan]
