@@ -18,12 +18,23 @@ static void note_functions(const opf_module *module, const opf_context *context)
     }
 }
 
+/* The caller of a model whose file promises maps must know what comes instead. */
+static void note_maps(const opf_module *module, const opf_context *context) {
+    for (size_t k = 0; k < module->graph->outputs.count; k++) {
+        const opf_value *output = module->graph->outputs.data[k];
+        if (output->producer && opf_type_holds_map(output->declared))
+            opf_diag_add(context->diags, OPF_NOTE, "type", (opf_place){.file = module->path, .index = -1},
+                         "output '%s' is made of maps; it is given as the tensor of their values: a row a map, a column a class, in the order of the classes", output->name);
+    }
+}
+
 opf_status opf_source_read(opf_module **out, const opf_source *source, const opf_context *context) {
     opf_diags *diags = context->diags;
     opf_status status = source->data ? opf_onnx_read_memory(out, source->data, source->size, source->path, diags) : opf_onnx_read(out, source->path, diags);
     if (status != OPF_OK) return status;
     (*out)->operators = context->operators;
     note_functions(*out, context);
+    note_maps(*out, context);
     return OPF_OK;
 }
 

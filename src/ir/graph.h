@@ -253,6 +253,7 @@ opf_diag *opf_node_error(const opf_node *node, const char *code, const char *for
 void opf_module_guard(opf_module *module, int kind, opf_dim left, opf_dim right, const char *why);
 
 bool opf_value_is_typed(const opf_value *value);
+bool opf_type_holds_map(const opf_type *type); /* at any depth; where ONNX has maps, opfuse has the tensor of their values */
 void opf_value_print_type(const opf_value *value, opf_text *out); /* float32[1,N,64] */
 opf_dim opf_value_elements(const opf_value *value);
 int64_t opf_value_nominal_bytes(const opf_value *value);

@@ -100,6 +100,11 @@ int64_t opf_value_nominal_bytes(const opf_value *value) {
     return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
 }
 
+bool opf_type_holds_map(const opf_type *type) {
+    while (type && type->kind != OPF_VALUE_MAP) type = type->inner;
+    return type != NULL;
+}
+
 static void print_declared(const opf_type *type, opf_text *out) {
     static const char *const kinds[] = {[OPF_VALUE_SEQUENCE] = "sequence", [OPF_VALUE_OPTIONAL] = "optional", [OPF_VALUE_MAP] = "map"};
     if (type->kind != OPF_VALUE_TENSOR) {

@@ -100,7 +100,7 @@ void opf_encode_value_info(opf_text *out, const opf_value *value, const char *na
     opf_encode_string(out, opf_schema_ValueInfo_name_tag, name);
     if (!opf_has_type(value)) return;
     size_t type = opf_encode_open(out, opf_schema_ValueInfo_type_tag);
-    if (value->declared && (value->input_index >= 0 || !is_typed_tensor(value))) opf_encode_type(out, value->declared);
+    if (value->declared && (value->input_index >= 0 || !is_typed_tensor(value) || opf_type_holds_map(value->declared))) opf_encode_type(out, value->declared);
     else encode_found_type(out, value);
     opf_encode_close(out, type);
 }

@@ -1,4 +1,4 @@
-/* Operators of ai.onnx.ml: Scaler, Normalizer, Imputer, LinearRegressor, LinearClassifier, SVMRegressor, CategoryMapper,
+/* Operators of ai.onnx.ml: Scaler, Normalizer, Imputer, LinearRegressor, LinearClassifier, SVMRegressor, CategoryMapper, ZipMap,
  * LabelEncoder, OneHotEncoder, FeatureVectorizer. Their tables are operands (tables.h). Results are float32 where the
  * operator's text does not say otherwise. */
 #include <math.h>
@@ -393,6 +393,24 @@ static opf_status build_feature_vectorizer(opf_call *call) {
     return OPF_OK;
 }
 
+/* ---- ZipMap ---- */
+
+/* Where ONNX makes a map of each row, from classes to the row's numbers, the result here is the tensor of the numbers: a row a map,
+ * a column a class, in the order of the classes. A vector is one row. */
+static opf_status build_zip_map(opf_call *call) {
+    if (call->node->n_outputs == 0 || opf_call_dtype(call, 0) != OPF_FLOAT32) return opf_call_error(call, "type", "ZipMap of %s is not supported", opf_dtype_name(opf_call_dtype(call, 0)));
+    if (!opf_call_check_rank(call, 0, 1, 2, "the input")) return OPF_ERROR_INPUT;
+    const opf_attr *numbers = opf_node_attr(call->node, "classlabels_int64s"), *texts = opf_node_attr(call->node, "classlabels_strings");
+    size_t n_numbers = numbers && numbers->kind == OPF_ATTR_INTS ? numbers->count : 0, n_texts = texts && texts->kind == OPF_ATTR_STRINGS ? texts->count : 0;
+    if ((n_numbers > 0) == (n_texts > 0)) return opf_call_error(call, "attribute", "one of classlabels_int64s and classlabels_strings must hold the classes");
+    int rank = opf_call_rank(call, 0);
+    opf_dim columns = opf_call_dim(call, 0, rank - 1);
+    columns = opf_call_same(call, columns, opf_int(call->pool, (int64_t)(n_numbers + n_texts)), "a row has one number for each class");
+    if (call->failed) return OPF_ERROR_INPUT;
+    opf_dim extents[] = {rank == 2 ? opf_call_dim(call, 0, 0) : opf_int(call->pool, 1), columns};
+    return opf_call_reshape(call, 2, extents);
+}
+
 #define ML "ai.onnx.ml"
 const opf_op opf_ops_ml[] = {
     {ML, "Scaler", 1, 1, 1, 1, OPF_KIND_ELEMWISE, 0, build_scaler, NULL},
@@ -405,6 +423,7 @@ const opf_op opf_ops_ml[] = {
     {ML, "CategoryMapper", 1, 1, 1, 1, OPF_KIND_OPAQUE, OPF_OP_LIBRARY, build_category_mapper, NULL},
     {ML, "LabelEncoder", 2, 1, 1, 1, OPF_KIND_OPAQUE, 0, build_label_encoder, NULL},
     {ML, "OneHotEncoder", 1, 1, 1, 1, OPF_KIND_INJECTIVE, 0, build_one_hot, NULL},
+    {ML, "ZipMap", 1, 1, 1, 1, OPF_KIND_INJECTIVE, OPF_OP_VIEW, build_zip_map, NULL},
     {ML, "FeatureVectorizer", 1, 1, -1, 1, OPF_KIND_INJECTIVE, 0, build_feature_vectorizer, NULL},
 };
 const size_t opf_ops_ml_count = OPF_COUNT(opf_ops_ml);

@@ -50,6 +50,11 @@ save("random", [N("RandomNormalLike", ["x"], ["normal"], mean=1.0, scale=2.0), N
      [port("y", ["n", 100]), port("another", ["n", 100]), port("uniform", [3, 1000], T.DOUBLE), port("half", [500], T.FLOAT16), port("alike", ["m"], T.BFLOAT16), port("hit", ["m"], T.BOOL),
       port("drawn", [2, 4000], T.INT32)],
      [constant("weights", np.log(np.array([[1, 2, 3, 4], [1, 1, 1, 1]], np.float32)))])
+# what classifiers are exported as: the last node makes maps
+classes = h.make_graph([N("LinearClassifier", ["x"], ["label", "p"], domain="ai.onnx.ml", classlabels_strings=["ant", "bee", "cat"], coefficients=[1.0, 2.0, 3.0, 4.0, 5.0, -6.0], intercepts=[0.5, 0.25, 0.0],
+                          post_transform="SOFTMAX"), N("ZipMap", ["p"], ["scores"], domain="ai.onnx.ml", classlabels_strings=["ant", "bee", "cat"])], "maps", [port("x", ["n", 2])],
+                       [port("label", ["n"], T.STRING), h.make_value_info("scores", h.make_sequence_type_proto(h.make_map_type_proto(T.STRING, h.make_tensor_type_proto(T.FLOAT, []))))])
+onnx.save(h.make_model(classes, opset_imports=[h.make_opsetid("", 17), h.make_opsetid("ai.onnx.ml", 3)], ir_version=8), os.path.join(OUT, "maps.onnx"))
 # out of every range, on both sides of each limit
 edges = [0, -0.0, 0.5, -1.9, 127, 128, -129, 256, 32768, 65536, -32769, 2**31 - 1, 2**31, -2**31, -2**31 - 1, 2**32, 5e9, -5e9, 2.0**63, 2.0**64, -2.0**63, -2.0**64, 1e30, -1e30,
          np.inf, -np.inf, np.nan]
