@@ -169,8 +169,9 @@ static const opf_expr *bound_of(opf_prover *prover, const opf_expr *e, bool uppe
 /* With c*(n // c) in [n - c + 1, n]: k * (n // c) + rest >= 0 follows from a sum without the quotient. */
 static bool natural_by_relaxation(opf_prover *prover, const opf_expr *atom, const opf_expr *k, const opf_expr *rest, int sign) {
     opf_pool *pool = prover->pool;
+    if (!opf_is_op(atom, OPF_OP_FLOORDIV)) return false; /* a symbol has no operands */
     const opf_expr *n = atom->args[0], *c = atom->args[1];
-    if (!opf_is_op(atom, OPF_OP_FLOORDIV) || c->kind != OPF_EXPR_INT || c->integer <= 0) return false;
+    if (c->kind != OPF_EXPR_INT || c->integer <= 0) return false;
     const opf_expr *bound = sign < 0 ? n : opf_sub(pool, n, opf_int(pool, c->integer - 1));
     if (opf_is_value(opf_floormod(pool, k, c), 0)) k = opf_floordiv(pool, k, c);
     else rest = opf_mul(pool, rest, c);

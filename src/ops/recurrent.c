@@ -42,9 +42,17 @@ static double parameter(const opf_attr *list, size_t *next, bool has, float othe
     return has && list && *next < list->count ? (double)list->floats[(*next)++] : (double)otherwise;
 }
 
+/* A list attribute of this kind; NULL where it is absent, and, reported, where it is of another kind. */
+static const opf_attr *list_of(opf_call *call, const char *name, opf_attr_kind kind) {
+    const opf_attr *attr = opf_node_attr(call->node, name);
+    if (!attr || attr->kind == kind) return attr;
+    opf_call_error(call, "attribute", "%s is %s; it must be %s", name, opf_attr_kind_name(attr->kind), opf_attr_kind_name(kind));
+    return NULL;
+}
+
 static void add_activations(opf_call *call, int count, const char *const *defaults, int each) {
-    const opf_attr *given = opf_node_attr(call->node, "activations");
-    const opf_attr *alphas = opf_node_attr(call->node, "activation_alpha"), *betas = opf_node_attr(call->node, "activation_beta");
+    const opf_attr *given = list_of(call, "activations", OPF_ATTR_STRINGS);
+    const opf_attr *alphas = list_of(call, "activation_alpha", OPF_ATTR_FLOATS), *betas = list_of(call, "activation_beta", OPF_ATTR_FLOATS);
     size_t next_alpha = 0, next_beta = 0;
     double numbers[2 * MOST_ACTIVATIONS];
     if (given && (int)given->count != count) {
@@ -136,6 +144,8 @@ static opf_status recurrent(opf_call *call, const layer *layer) {
     int direction = direction_of(call), layout = opf_node_int(call->node, "layout", 0) != 0, n_directions = direction == 2 ? 2 : 1;
     opf_dim steps = opf_call_dim(call, 0, layout), batch = opf_call_dim(call, 0, !layout), directions = opf_call_int(call, n_directions);
     opf_dim hidden = opf_call_dim(call, 2, layer->quantized ? 1 : 2);
+    int64_t told = opf_node_int(call->node, "hidden_size", 0);
+    if (told > 0) opf_call_same(call, hidden, opf_call_int(call, told), "hidden_size and the recurrent weights");
     check_operands(call, layer, directions, batch, hidden, layout);
     if (call->failed) return OPF_ERROR_INPUT;
     opf_call_library(call, layer->kernel, layer->n_inputs, layer->n_outputs);

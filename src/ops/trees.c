@@ -15,6 +15,7 @@ typedef struct forest {
     opf_lib_tree_node *nodes;
     double *splits, *weights, *members;
     int32_t *targets, *roots;
+    bool roots_given; /* else every node that no other points at is one */
     int64_t n_roots, n_members;
     int64_t n_targets;
 } forest;
@@ -107,6 +108,7 @@ static void find_roots(forest *f) {
     }
     for (int64_t k = 0; k < f->n_nodes; k++)
         if (!pointed[k]) f->roots[f->n_roots++] = (int32_t)k;
+    if (f->n_roots == 0 && f->n_nodes > 0) broken(f, "a branch leads back to itself");
 }
 
 /* Weights of leaves: attributes PREFIX_treeids, PREFIX_nodeids, PREFIX_ids, PREFIX_weights; those of one node side by side. */
@@ -201,6 +203,7 @@ static void read_new_form(forest *f) {
     for (int64_t k = 0; k < n && k < n_missing; k++)
         if (missing[k]) f->nodes[k].mode += OPF_LIB_MISSING;
     read_leaves(f, n);
+    f->roots_given = true;
     f->n_roots = ints_of(call, "tree_roots", &roots);
     f->roots = OPF_ARRAY(call->arena, int32_t, f->n_roots + 1);
     for (int64_t k = 0; k < f->n_roots; k++) /* a tree that is one leaf is a node whose sides both lead to it */
@@ -235,6 +238,8 @@ static void check_ways(forest *f) {
             }
         }
     }
+    for (int64_t k = 0; !f->roots_given && k < f->n_nodes && !f->call->failed; k++) /* roots lead to all that is on no circle */
+        if (state[k] == 0) broken(f, "a branch leads back to itself");
 }
 
 static void check_features(forest *f, opf_dim features) {

@@ -50,6 +50,14 @@ save("random", [N("RandomNormalLike", ["x"], ["normal"], mean=1.0, scale=2.0), N
      [port("y", ["n", 100]), port("another", ["n", 100]), port("uniform", [3, 1000], T.DOUBLE), port("half", [500], T.FLOAT16), port("alike", ["m"], T.BFLOAT16), port("hit", ["m"], T.BOOL),
       port("drawn", [2, 4000], T.INT32)],
      [constant("weights", np.log(np.array([[1, 2, 3, 4], [1, 1, 1, 1]], np.float32)))])
+weights = [constant("w", np.ones((1, 16, 3), np.float32)), constant("r", np.ones((1, 16, 4), np.float32))]
+save("recurrent_wrong", [N("LSTM", ["x", "w", "r"], ["a"], hidden_size=5), N("LSTM", ["x", "w", "r"], ["b"], activations=[1, 2, 3]), N("LSTM", ["x", "w", "r"], ["c"], activation_alpha=[1, 2])],
+     [port("x", [5, 2, 3])], [port("a", None), port("b", None), port("c", None)], weights)
+# node 0 leads back to itself, and nothing leads to it
+tree = h.make_graph([N("TreeEnsembleRegressor", ["x"], ["y"], domain="ai.onnx.ml", nodes_treeids=[0, 0, 0], nodes_nodeids=[0, 1, 2], nodes_featureids=[0, 0, 0], nodes_values=[0.5, 0.0, 0.0],
+                       nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"], nodes_truenodeids=[0, 0, 0], nodes_falsenodeids=[2, 0, 0], target_treeids=[0, 0], target_nodeids=[1, 2], target_ids=[0, 0],
+                       target_weights=[1.0, 2.0])], "tree", [port("x", [2, 1])], [port("y", None)])
+onnx.save(h.make_model(tree, opset_imports=[h.make_opsetid("", 17), h.make_opsetid("ai.onnx.ml", 3)], ir_version=8), os.path.join(OUT, "tree_wrong.onnx"))
 # what classifiers are exported as: the last node makes maps
 classes = h.make_graph([N("LinearClassifier", ["x"], ["label", "p"], domain="ai.onnx.ml", classlabels_strings=["ant", "bee", "cat"], coefficients=[1.0, 2.0, 3.0, 4.0, 5.0, -6.0], intercepts=[0.5, 0.25, 0.0],
                           post_transform="SOFTMAX"), N("ZipMap", ["p"], ["scores"], domain="ai.onnx.ml", classlabels_strings=["ant", "bee", "cat"])], "maps", [port("x", ["n", 2])],
