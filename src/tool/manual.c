@@ -29,6 +29,9 @@ static const struct { const char *verb, *text, *example; } pages[] = {
     {"ranges", "Evaluates the model on every data set and tells for each value its least and largest number, how many NaN and infinities there were, and where float16 would overflow.",
      "opfuse ranges model.onnx --data data/"},
     {"ops", "Lists the supported operators with versions, types, form and kind.", "opfuse ops --json"},
+    {"report", "Writes one self-contained page: the graph as read beside the kernels, what each kernel computes, reads and writes, its C text, the workspace over time, and for every use of a "
+               "value that was not fused the reason and what would allow it. It needs no network.",
+     "opfuse report model.onnx -o report.html"},
     {"rules", "Lists the rules that decide about every use of a value, with the sentence that explain prints and what would allow what a rule refuses. Fields in braces stand for the nodes at hand.",
      "opfuse rules"},
     {"doctor", "Tells what this machine offers: compiler, features of the processor, the row of the machine table, cache, Graphviz. Exit status 1 where something is missing.",
