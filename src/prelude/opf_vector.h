@@ -55,7 +55,7 @@ static inline opf_vf opf_vload_part(const float *p, int n) {
     return (opf_vf)__builtin_ia32_maskloadps256((const void *)p, (opf_vi){0, 1, 2, 3, 4, 5, 6, 7} < n);
 #else
     opf_vf v = {0};
-    for (int i = 0; i < n; i++) v[i] = p[i];
+    for (int i = 0; i < OPF_LANES && i < n; i++) v[i] = p[i]; /* n says so too; compilers do not see it */
     return v;
 #endif
 }
@@ -66,7 +66,7 @@ static inline void opf_vstore_part(float *p, opf_vf v, int n) {
 #elif OPF_LANES == 8 && defined(__AVX__)
     __builtin_ia32_maskstoreps256((void *)p, (opf_vi){0, 1, 2, 3, 4, 5, 6, 7} < n, v);
 #else
-    for (int i = 0; i < n; i++) p[i] = v[i];
+    for (int i = 0; i < OPF_LANES && i < n; i++) p[i] = v[i];
 #endif
 }
 
