@@ -86,17 +86,18 @@ static const opf_node *slow_stage(const opf_group *group, const opf_block_plan *
 }
 
 /* Results are written along their last axis. Where that is the rows', or a loop outside (the columns of a picture whose
- * channels are summed up), each row is written across memory. */
+ * channels are summed up), each row is written across memory. Where nothing is left of a row but one number (the mean of each
+ * map behind a convolution), the convolution's own tile is faster: its weights are packed beforehand. */
 static bool against_grain(const opf_group *group, const opf_block_plan *plan)
 {
     const opf_stage *result = group->stages.list.data[group->results.data[0].stage];
     int last = result->n_axes - 1;
     while (last > 0 && opf_is_value(result->extents[last], 1))
         last--;
-    bool along = plan->n_inner == 0;
+    bool along = false;
     for (int k = 0; k < plan->n_inner; k++)
         along = along || opf_expr_has_var(plan->points[0][last], plan->inner[k]);
-    return !along || (plan->n_inner > 0 && opf_expr_has_var(plan->points[0][last], plan->row));
+    return !along || opf_expr_has_var(plan->points[0][last], plan->row);
 }
 
 static opf_block_verdict refused(opf_rule_number rule, const opf_node *blocker, int64_t bytes)
