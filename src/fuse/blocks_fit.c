@@ -100,6 +100,30 @@ static bool against_grain(const opf_group *group, const opf_block_plan *plan)
     return !along || opf_expr_has_var(plan->points[0][last], plan->row);
 }
 
+static bool reads_stage(const opf_expr *e, void *data)
+{
+    const opf_group *group = ((const opf_group **)data)[0];
+    if (e->kind == OPF_EXPR_LOAD && e->index >= (int)group->stages.inputs.count)
+        ((const opf_group **)data)[1] = group;
+    return true;
+}
+
+/* Two contractions of values from outside that meet in a sum (a block's shortcut by a convolution of its own): each is faster in
+ * its own tile, with its weights packed beforehand. The second of them, NULL where there are not two. */
+static const opf_node *second_source(const opf_group *group, const opf_block_plan *plan, opf_pool *pool)
+{
+    int sources = 0;
+    for (size_t s = 0; s < group->stages.list.count; s++) {
+        const opf_group *seen[2] = {group, NULL};
+        if (!plan->stages[s] || !plan->stages[s]->product)
+            continue;
+        opf_expr_visit(pool, group->stages.list.data[s]->body, reads_stage, seen);
+        if (!seen[1] && ++sources > 1)
+            return group->stages.list.data[s]->origin;
+    }
+    return NULL;
+}
+
 static opf_block_verdict refused(opf_rule_number rule, const opf_node *blocker, int64_t bytes)
 {
     return (opf_block_verdict){rule, blocker, bytes};
@@ -117,6 +141,9 @@ opf_block_verdict opf_blocks_fit(const opf_group *group, opf_pool *pool, opf_are
     const opf_node *slow = slow_stage(group, &plan);
     if (slow)
         return refused(OPF_RULE_NOT_BLOCKS, slow, 0);
+    const opf_node *second = second_source(group, &plan, pool);
+    if (second)
+        return refused(OPF_RULE_NOT_BLOCKS, second, 0);
     if (against_grain(group, &plan))
         return refused(OPF_RULE_AGAINST_GRAIN, group->stages.list.data[results[0]]->origin, 0);
     opf_block_study study = {.group = group, .pool = pool, .plan = &plan};
