@@ -234,11 +234,8 @@ static void print_json(const checking *c, const char *path, opf_text *out) {
 
 opf_status opf_check(opf_context *context, const char *path, const char *format, char **out) {
     *out = NULL;
-    bool json = strcmp(format, "json") == 0;
-    if (!json && strcmp(format, "text") != 0) {
-        opf_diag_add(context->diags, OPF_ERROR, "usage", OPF_NO_PLACE, "there is no format '%s'", format);
-        return OPF_ERROR_USAGE;
-    }
+    bool json;
+    if (opf_context_format(context, format, &json) != OPF_OK) return OPF_ERROR_USAGE;
     checking c = {.context = context, .arena = opf_arena_new(), .first_message = opf_diags_count(context->diags)};
     opf_source source = {.path = path};
     opf_status status = opf_source_read(&c.module, &source, context);

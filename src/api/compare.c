@@ -26,11 +26,15 @@ static opf_status read_old(json_t **out, opf_context *context, const char *path)
     return wrong ? refuse(context, path, wrong) : OPF_OK;
 }
 
-static opf_status print_comparison(const opf_pipeline *pipeline, const json_t *old, const char *old_name, bool json, opf_text *out) {
+/* The earlier explanation. */
+typedef struct earlier { json_t *object; const char *name; } earlier;
+
+static opf_status print(const opf_pipeline *pipeline, bool json, void *data, opf_text *out) {
+    const earlier *old = data;
     json_t *now = opf_explain_object(pipeline->fusion);
-    opf_comparison comparison = opf_compare_explanations(old, now, pipeline->module->arena);
+    opf_comparison comparison = opf_compare_explanations(old->object, now, pipeline->module->arena);
     if (json) opf_json_print(opf_comparison_object(&comparison), JSON_INDENT(1), out);
-    else opf_comparison_text(&comparison, old_name, out);
+    else opf_comparison_text(&comparison, old->name, out);
     bool lost = json_array_size(comparison.lost) > 0;
     opf_comparison_free(&comparison);
     json_decref(now);
@@ -39,23 +43,11 @@ static opf_status print_comparison(const opf_pipeline *pipeline, const json_t *o
 
 opf_status opf_model_compare(opf_model *model, const char *old, const char *format, char **out) {
     *out = NULL;
-    opf_context *context = model->context;
-    bool json = strcmp(format, "json") == 0;
-    if (!json && strcmp(format, "text") != 0) {
-        opf_diag_add(context->diags, OPF_ERROR, "usage", OPF_NO_PLACE, "there is no format '%s'", format);
-        return OPF_ERROR_USAGE;
-    }
-    json_t *earlier;
-    opf_status status = read_old(&earlier, context, old);
-    opf_pipeline pipeline = {.model = model, .context = context, .policy = context->options.policy};
-    if (status == OPF_OK) status = opf_pipeline_run(&pipeline, OPF_TO_GROUPS);
-    if (status == OPF_OK && !pipeline.stopped) {
-        opf_text text = {0};
-        status = print_comparison(&pipeline, earlier, old, json, &text);
-        *out = opf_text_take(&text);
-        opf_text_free(&text);
-    }
-    json_decref(earlier);
-    opf_pipeline_free(&pipeline);
+    bool json;
+    earlier e = {.name = old};
+    opf_status status = opf_context_format(model->context, format, &json);
+    if (status == OPF_OK) status = read_old(&e.object, model->context, old);
+    if (status == OPF_OK) status = opf_pipeline_report(model, OPF_TO_GROUPS, format, print, &e, out);
+    json_decref(e.object);
     return status;
 }

@@ -260,3 +260,13 @@ char *opf_text_take(opf_text *text) {
 }
 
 void opf_string_free(char *string) { free(string); }
+
+opf_status opf_context_no_format(opf_context *context, const char *format) {
+    opf_diag_add(context->diags, OPF_ERROR, "usage", OPF_NO_PLACE, "there is no format '%s'", format);
+    return OPF_ERROR_USAGE;
+}
+
+opf_status opf_context_format(opf_context *context, const char *format, bool *json) {
+    *json = strcmp(format, "json") == 0;
+    return *json || strcmp(format, "text") == 0 ? OPF_OK : opf_context_no_format(context, format);
+}

@@ -40,6 +40,9 @@ struct opf_context {
 void opf_context_say(opf_context *context, opf_text_kind kind, const char *text); /* to on_text */
 void opf_context_progress(void *context, const char *what, int done, int total); /* an opf_compile_options.progress */
 opf_compile_options opf_context_compile_options(opf_context *context);
+/* Is `format` "json"? OPF_ERROR_USAGE, reported, where it is neither that nor "text". */
+opf_status opf_context_format(opf_context *context, const char *format, bool *json);
+opf_status opf_context_no_format(opf_context *context, const char *format); /* reports it; OPF_ERROR_USAGE */
 int opf_context_threads(const opf_context *context);
 
 /* A tensor of the project as an array of the API; dims and data are the tensor's. */

@@ -123,25 +123,13 @@ static void make_survey(survey *s, const opf_fusion *fusion) {
     OPF_PUSH(s->arena, &s->list, all);
 }
 
-opf_status opf_model_try_decompose(opf_model *model, const char *format, char **out) {
-    *out = NULL;
-    opf_context *context = model->context;
-    bool json = strcmp(format, "json") == 0;
-    if (!json && strcmp(format, "text") != 0) {
-        opf_diag_add(context->diags, OPF_ERROR, "usage", OPF_NO_PLACE, "there is no format '%s'", format);
-        return OPF_ERROR_USAGE;
-    }
-    opf_pipeline pipeline = {.model = model, .context = context, .policy = context->options.policy};
-    opf_status status = opf_pipeline_run(&pipeline, OPF_TO_GROUPS);
-    if (status == OPF_OK && !pipeline.stopped) {
-        survey s = {.model = model, .arena = pipeline.module->arena, .policy = pipeline.policy};
-        opf_text text = {0};
-        make_survey(&s, pipeline.fusion);
-        if (json) opf_json_print(survey_object(&s), JSON_INDENT(1), &text);
-        else print_survey(&s, &text);
-        *out = opf_text_take(&text);
-        opf_text_free(&text);
-    }
-    opf_pipeline_free(&pipeline);
-    return status;
+static opf_status print(const opf_pipeline *pipeline, bool json, void *data, opf_text *out) {
+    (void)data;
+    survey s = {.model = pipeline->model, .arena = pipeline->module->arena, .policy = pipeline->policy};
+    make_survey(&s, pipeline->fusion);
+    if (json) opf_json_print(survey_object(&s), JSON_INDENT(1), out);
+    else print_survey(&s, out);
+    return OPF_OK;
 }
+
+opf_status opf_model_try_decompose(opf_model *model, const char *format, char **out) { return opf_pipeline_report(model, OPF_TO_GROUPS, format, print, NULL, out); }

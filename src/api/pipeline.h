@@ -29,6 +29,11 @@ enum opf_pipeline_end { OPF_TO_GRAPH, OPF_TO_GROUPS, OPF_TO_PROGRAM, OPF_TO_SOUR
 opf_status opf_pipeline_run(opf_pipeline *pipeline, enum opf_pipeline_end end);
 void opf_pipeline_free(opf_pipeline *pipeline); /* what it holds, not itself */
 
+/* Runs the model's pipeline up to `end` under the context's policy and hands over what `print` makes of it; nothing where it was
+ * stopped before. A text comes with OPF_ERROR_MISMATCH too: that is what it tells. */
+typedef opf_status (*opf_pipeline_printer)(const opf_pipeline *pipeline, bool json, void *data, opf_text *out);
+opf_status opf_pipeline_report(opf_model *model, enum opf_pipeline_end end, const char *format, opf_pipeline_printer print, void *data, char **out);
+
 bool opf_pipeline_has(const char *stage);
 const char *opf_pipeline_names(opf_arena *arena); /* "one of read, type, …" */
 

@@ -1,6 +1,4 @@
 /* Reports about a model: explain in its forms, graph, report. */
-#include <string.h>
-
 #include "api/pipeline.h"
 #include "fuse/explain_json.h"
 #include "fuse/trace.h"
@@ -8,41 +6,36 @@
 #include "report/memory.h"
 #include "report/page.h"
 
-static opf_status unknown_format(opf_context *context, const char *format) {
-    opf_diag_add(context->diags, OPF_ERROR, "usage", OPF_NO_PLACE, "there is no format '%s'", format);
-    return OPF_ERROR_USAGE;
-}
-
 static opf_pipeline pipeline_of(opf_model *model) {
     return (opf_pipeline){.model = model, .context = model->context, .policy = model->context->options.policy};
 }
 
-typedef opf_status (*printer)(const opf_pipeline *pipeline, bool json, opf_text *out);
-
-/* Runs the pipeline, prints what it has made, and hands the text over. */
-static opf_status print_report(opf_model *model, enum opf_pipeline_end end, const char *format, printer print, char **out) {
+opf_status opf_pipeline_report(opf_model *model, enum opf_pipeline_end end, const char *format, opf_pipeline_printer print, void *data, char **out) {
     *out = NULL;
-    bool json = strcmp(format, "json") == 0;
-    if (!json && strcmp(format, "text") != 0) return unknown_format(model->context, format);
+    bool json;
+    opf_status status = opf_context_format(model->context, format, &json);
+    if (status != OPF_OK) return status;
     opf_pipeline pipeline = pipeline_of(model);
     opf_text text = {0};
-    opf_status status = opf_pipeline_run(&pipeline, end);
+    status = opf_pipeline_run(&pipeline, end);
     if (status == OPF_OK && !pipeline.stopped) {
-        status = print(&pipeline, json, &text);
-        if (status == OPF_OK) *out = opf_text_take(&text);
+        status = print(&pipeline, json, data, &text);
+        if (status == OPF_OK || status == OPF_ERROR_MISMATCH) *out = opf_text_take(&text);
     }
     opf_text_free(&text);
     opf_pipeline_free(&pipeline);
     return status;
 }
 
-static opf_status print_explanation(const opf_pipeline *pipeline, bool json, opf_text *out) {
+static opf_status print_explanation(const opf_pipeline *pipeline, bool json, void *data, opf_text *out) {
+    (void)data;
     if (json) return opf_explain_json(pipeline->fusion, out);
     opf_explain_text(pipeline->fusion, out);
     return OPF_OK;
 }
 
-static opf_status print_trace(const opf_pipeline *pipeline, bool json, opf_text *out) {
+static opf_status print_trace(const opf_pipeline *pipeline, bool json, void *data, opf_text *out) {
+    (void)data;
     opf_parts parts = opf_fusion_parts(pipeline->fusion, pipeline->module->arena);
     if (json) opf_json_print(opf_trace_object(&parts), JSON_INDENT(1), out);
     else opf_trace_text(&parts, out);
@@ -60,7 +53,8 @@ static opf_status unfused_workspace(opf_model *model, int64_t *bytes) {
     return status;
 }
 
-static opf_status print_memory(const opf_pipeline *pipeline, bool json, opf_text *out) {
+static opf_status print_memory(const opf_pipeline *pipeline, bool json, void *data, opf_text *out) {
+    (void)data;
     int64_t unfused = -1;
     opf_status status = unfused_workspace(pipeline->model, &unfused);
     if (status != OPF_OK) return status;
@@ -70,9 +64,9 @@ static opf_status print_memory(const opf_pipeline *pipeline, bool json, opf_text
     return OPF_OK;
 }
 
-opf_status opf_model_explain(opf_model *model, const char *format, char **out) { return print_report(model, OPF_TO_GROUPS, format, print_explanation, out); }
-opf_status opf_model_trace(opf_model *model, const char *format, char **out) { return print_report(model, OPF_TO_GROUPS, format, print_trace, out); }
-opf_status opf_model_memory(opf_model *model, const char *format, char **out) { return print_report(model, OPF_TO_PROGRAM, format, print_memory, out); }
+opf_status opf_model_explain(opf_model *model, const char *format, char **out) { return opf_pipeline_report(model, OPF_TO_GROUPS, format, print_explanation, NULL, out); }
+opf_status opf_model_trace(opf_model *model, const char *format, char **out) { return opf_pipeline_report(model, OPF_TO_GROUPS, format, print_trace, NULL, out); }
+opf_status opf_model_memory(opf_model *model, const char *format, char **out) { return opf_pipeline_report(model, OPF_TO_PROGRAM, format, print_memory, NULL, out); }
 
 opf_status opf_model_graph(opf_model *model, const char *format, int after, char **out) {
     *out = NULL;
@@ -81,7 +75,7 @@ opf_status opf_model_graph(opf_model *model, const char *format, int after, char
         opf_module *module;
         opf_status status = opf_model_as_read(&module, model);
         if (status == OPF_OK) status = opf_report_graph(module->graph, NULL, format, &text);
-        if (status == OPF_ERROR_USAGE) return unknown_format(model->context, format);
+        if (status == OPF_ERROR_USAGE) return opf_context_no_format(model->context, format);
         if (status == OPF_OK) *out = opf_text_take(&text);
         opf_text_free(&text);
         return status;
@@ -90,7 +84,7 @@ opf_status opf_model_graph(opf_model *model, const char *format, int after, char
     opf_status status = opf_pipeline_run(&pipeline, OPF_TO_GROUPS);
     if (status == OPF_OK && !pipeline.stopped) {
         status = opf_report_graph(pipeline.module->graph, pipeline.fusion, format, &text);
-        if (status == OPF_ERROR_USAGE) status = unknown_format(model->context, format);
+        if (status == OPF_ERROR_USAGE) status = opf_context_no_format(model->context, format);
         if (status == OPF_OK) *out = opf_text_take(&text);
     }
     opf_text_free(&text);

@@ -118,29 +118,19 @@ static void answer(question *q, bool json, opf_text *out) {
                    JSON_INDENT(1), out);
 }
 
+static opf_status print(const opf_pipeline *pipeline, bool json, void *data, opf_text *out) {
+    question *q = data;
+    opf_arena *arena = pipeline->module->arena;
+    opf_parts parts = opf_fusion_parts(pipeline->fusion, arena);
+    q->totals = opf_fusion_totals(&parts);
+    opf_status status = opf_pair_find(&q->pair, &parts, q->a, q->b, arena);
+    if (status != OPF_OK) return status;
+    if (!opf_pair_together(&q->pair)) choose_trials(q, arena);
+    answer(q, json, out);
+    return OPF_OK;
+}
+
 opf_status opf_model_why(opf_model *model, const char *a, const char *b, const char *format, char **out) {
-    *out = NULL;
-    opf_context *context = model->context;
-    bool json = strcmp(format, "json") == 0;
-    if (!json && strcmp(format, "text") != 0) {
-        opf_diag_add(context->diags, OPF_ERROR, "usage", OPF_NO_PLACE, "there is no format '%s'", format);
-        return OPF_ERROR_USAGE;
-    }
-    opf_pipeline pipeline = {.model = model, .context = context, .policy = context->options.policy};
-    opf_status status = opf_pipeline_run(&pipeline, OPF_TO_GROUPS);
-    if (status == OPF_OK && !pipeline.stopped) {
-        question q = {.model = model, .a = a, .b = b};
-        opf_parts parts = opf_fusion_parts(pipeline.fusion, pipeline.module->arena);
-        q.totals = opf_fusion_totals(&parts);
-        status = opf_pair_find(&q.pair, &parts, a, b, pipeline.module->arena);
-        opf_text text = {0};
-        if (status == OPF_OK) {
-            if (!opf_pair_together(&q.pair)) choose_trials(&q, pipeline.module->arena);
-            answer(&q, json, &text);
-            *out = opf_text_take(&text);
-        }
-        opf_text_free(&text);
-    }
-    opf_pipeline_free(&pipeline);
-    return status;
+    question q = {.model = model, .a = a, .b = b};
+    return opf_pipeline_report(model, OPF_TO_GROUPS, format, print, &q, out);
 }
