@@ -4,20 +4,10 @@
 #include "api/bisect.h"
 
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* ---- one replay ---- */
-
-static opf_status replay(const opf_bisection *b, opf_session *session, opf_replay *out) {
-    opf_status status = opf_session_prepare(session, b->inputs);
-    if (status == OPF_OK)
-        status = opf_check_replay(out, session->runner, session->pipeline.program, b->graph, b->eval, session->inputs, session->outputs, b->arena);
-    return status;
-}
-
 opf_status opf_bisect_groups(const opf_bisection *b, bool all, opf_replay *out) {
-    opf_status status = replay(b, b->session, out);
+    opf_status status = opf_session_replay(out, b->session, b->inputs, b->graph, b->eval, b->arena);
     if (status == OPF_OK) opf_replay_print(out, all, b->text);
     return status;
 }
@@ -64,7 +54,7 @@ static opf_status find_alone(const opf_bisection *b, const opf_group *group, con
     *out = NULL;
     opf_status status = read_again(b, &reading);
     if (status == OPF_OK) status = opf_session_make(&session, reading.bound, OPF_POLICY_NONE, false, true);
-    if (status == OPF_OK && session) status = replay(b, session, &replayed);
+    if (status == OPF_OK && session) status = opf_session_replay(&replayed, session, b->inputs, b->graph, b->eval, b->arena);
     for (size_t i = 0; status == OPF_OK && session && i < replayed.checks.count && !*out; i++) {
         const opf_group_check *c = &replayed.checks.data[i];
         if (is_bad(c) && c->group && c->group->nodes.count && has_node(group, c->group->nodes.data[0]->name)) *out = opf_arena_string(b->arena, c->group->nodes.data[0]->name);
@@ -74,34 +64,24 @@ static opf_status find_alone(const opf_bisection *b, const opf_group *group, con
     return status;
 }
 
-/* A file that pins what stands before node `but` of the group together, and what stands behind it; all others alone. Heads and
- * tails of a group in the order of the graph are as free of cycles as the group is. */
-static opf_status write_pins(const opf_bisection *b, const opf_group *group, size_t but, const char *path) {
+/* What stands before node `but` of the group together, and what stands behind it; all others alone. Heads and tails of a group in
+ * the order of the graph are as free of cycles as the group is. */
+static json_t *groups_without(const opf_group *group, size_t but) {
     json_t *head = json_array(), *tail = json_array();
     for (size_t i = 0; i < group->nodes.count; i++)
         if (i != but) json_array_append_new(i < but ? head : tail, json_string(group->nodes.data[i]->name));
-    json_t *file = json_pack("{s:i, s:[{s:o}, {s:o}]}", "schema", 1, "groups", "nodes", head, "nodes", tail);
-    char *text = json_dumps(file, 0);
-    json_decref(file);
-    opf_status status = text ? opf_file_save(b->model->context, path, text, strlen(text)) : OPF_ERROR_SYSTEM;
-    free(text);
-    return status;
+    return json_pack("{s:i, s:[{s:o}, {s:o}]}", "schema", 1, "groups", "nodes", head, "nodes", tail);
 }
 
 /* Is any result of the group's nodes beyond its bound with node `but` taken out of it? */
-static opf_status fails_without(const opf_bisection *b, const opf_group *group, size_t but, const char *path, bool *fails) {
-    opf_context *context = b->model->context;
+static opf_status fails_without(const opf_bisection *b, const opf_group *group, size_t but, bool *fails) {
     opf_session *session = NULL;
     opf_replay replayed;
     second_reading reading;
     *fails = false;
     opf_status status = read_again(b, &reading);
-    if (status == OPF_OK) status = write_pins(b, group, but, path);
-    const char *before = context->options.groups_file;
-    context->options.groups_file = path;
-    if (status == OPF_OK) status = opf_session_make(&session, reading.bound, b->session->pipeline.policy, false, true);
-    context->options.groups_file = before;
-    if (status == OPF_OK && session) status = replay(b, session, &replayed);
+    if (status == OPF_OK) status = opf_session_pinned(&session, reading.bound, b->session->pipeline.policy, groups_without(group, but), true);
+    if (status == OPF_OK && session) status = opf_session_replay(&replayed, session, b->inputs, b->graph, b->eval, b->arena);
     for (size_t i = 0; status == OPF_OK && session && i < replayed.checks.count; i++) {
         const opf_group_check *c = &replayed.checks.data[i];
         bool ours = false;
@@ -115,16 +95,12 @@ static opf_status fails_without(const opf_bisection *b, const opf_group *group, 
 
 /* The first node without which the rest is right; NULL where it takes more than one. */
 static opf_status find_joined(const opf_bisection *b, const opf_group *group, const char **out) {
-    char *folder;
-    opf_status status = opf_folder_temporary(&folder, b->arena, b->model->context->diags);
-    if (status != OPF_OK) return status;
-    const char *path = opf_arena_printf(b->arena, "%s/groups.json", folder);
+    opf_status status = OPF_OK;
     for (size_t i = 0; status == OPF_OK && i < group->nodes.count && !*out; i++) {
         bool fails;
-        status = fails_without(b, group, i, path, &fails);
+        status = fails_without(b, group, i, &fails);
         if (status == OPF_OK && !fails) *out = group->nodes.data[i]->name;
     }
-    opf_folder_remove(folder);
     return status;
 }
 

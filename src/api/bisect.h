@@ -2,8 +2,7 @@
 #ifndef OPF_API_BISECT_H
 #define OPF_API_BISECT_H
 
-#include "api/session.h"
-#include "check/replay.h"
+#include "api/reference.h"
 
 typedef struct opf_bisection {
     opf_model *model;

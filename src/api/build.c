@@ -152,7 +152,6 @@ opf_status opf_model_build_as(opf_model *model, const char *path, const opf_buil
     opf_module *module;
     if (report) *report = NULL;
     b.library.name = identifier_of(path, b.arena);
-    b.names = opf_interner_new();
     opf_status status = opf_model_as_read(&module, model);
     if (status == OPF_OK) status = opf_model_refuse_unbound(model, module);
     if (status == OPF_OK) status = opf_session_make(&b.session, model, model->context->options.policy, false, false);
@@ -164,7 +163,6 @@ opf_status opf_model_build_as(opf_model *model, const char *path, const opf_buil
     }
     opf_text_free(&b.data);
     opf_text_free(&b.remarks);
-    opf_interner_free(b.names);
     opf_session_free(b.session);
     opf_arena_free(b.arena);
     return status;

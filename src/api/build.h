@@ -3,7 +3,6 @@
 #define OPF_API_BUILD_H
 
 #include "api/session.h"
-#include "base/intern.h"
 
 /* One build. */
 typedef struct opf_building {
@@ -16,7 +15,6 @@ typedef struct opf_building {
     opf_library library;
     opf_text data;             /* constants in the order of the program's weights, then the packed ones */
     const opf_array *inputs;   /* given or made up: sizes, and the self-test */
-    opf_interner *names;       /* of nodes, while groups are checked */
     opf_text remarks;          /* for the report */
     int64_t workspace, ports;  /* bytes at these sizes: in one thread; of inputs and outputs */
 } opf_building;

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "api/build.h"
-#include "eval/eval.h"
+#include "api/reference.h"
 
 static const char *const file_names[] = {"model.h", "model.c", "model.weights", "selftest.c", "selftest.data", "Makefile"};
 enum { FILE_HEADER, FILE_SOURCE, FILE_WEIGHTS, FILE_TEST, FILE_DATA, FILE_MAKE, FILES };
@@ -23,16 +23,12 @@ typedef struct plain {
 
 static opf_status evaluate(plain *p, opf_eval **eval) {
     opf_building *b = p->b;
-    opf_diags *diags = b->model->context->diags;
     opf_module *module = NULL;
     opf_status status = opf_model_as_read(&module, b->model);
     if (status != OPF_OK) return status;
     opf_graph *graph = module->graph;
-    p->inputs = OPF_ARRAY(b->arena, const opf_tensor *, graph->inputs.count + 1);
     p->outputs = OPF_ARRAY(b->arena, const opf_tensor *, graph->outputs.count + 1);
-    for (size_t i = 0; i < graph->inputs.count && status == OPF_OK; i++) status = opf_array_tensor(&p->inputs[i], &b->inputs[i], b->arena, diags);
-    if (status == OPF_OK) status = opf_eval_new(eval, graph, p->inputs, false);
-    if (status == OPF_OK) status = opf_eval_run(*eval);
+    status = opf_reference_run(eval, graph, b->inputs, false, &p->inputs, b->arena, b->model->context->diags);
     for (size_t k = 0; k < graph->outputs.count && status == OPF_OK; k++) p->outputs[k] = opf_eval_value(*eval, graph->outputs.data[k]);
     return status;
 }

@@ -1,5 +1,4 @@
 /* A model's fusion beside an earlier one. */
-#include <string.h>
 
 #include "api/pipeline.h"
 #include "fuse/compare.h"

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/session.h"
-#include "eval/eval.h"
+#include "api/reference.h"
 
 static const double LARGEST_HALF = 65504, LEAST_HALF = 6.103515625e-05;
 
@@ -69,13 +68,8 @@ static void look_at(opf_ranges *ranges, const opf_eval *eval, const opf_value *v
 
 static opf_status evaluate(opf_ranges *ranges, opf_graph *graph, const opf_array *inputs) {
     opf_arena *arena = opf_arena_new();
-    const opf_tensor **tensors = OPF_ARRAY(arena, const opf_tensor *, graph->inputs.count + 1);
-    opf_eval *eval = NULL;
-    opf_status status = OPF_OK;
-    for (size_t i = 0; i < graph->inputs.count && status == OPF_OK; i++)
-        status = opf_array_value(&tensors[i], &inputs[i], graph->inputs.data[i]->list, arena, ranges->model->context->diags);
-    if (status == OPF_OK) status = opf_eval_new(&eval, graph, tensors, true);
-    if (status == OPF_OK) status = opf_eval_run(eval);
+    opf_eval *eval;
+    opf_status status = opf_reference_run(&eval, graph, inputs, true, NULL, arena, ranges->model->context->diags);
     if (status == OPF_OK) {
         size_t n = graph->inputs.count;
         for (size_t i = 0; i < graph->nodes.count; i++) n += (size_t)graph->nodes.data[i]->n_outputs;

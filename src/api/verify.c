@@ -103,14 +103,9 @@ static void compare_stored(verifying *v) {
 }
 
 static opf_status run_both(verifying *v, const opf_array *inputs) {
-    opf_diags *diags = v->model->context->diags;
-    const opf_graph *graph = v->graph;
-    const opf_tensor **tensors = OPF_ARRAY(v->arena, const opf_tensor *, graph->inputs.count + 1);
+    bool keep_all = v->options->all || v->options->bounds || v->options->bisect;
     opf_status status = opf_session_run_all(v->session, inputs, v->outputs);
-    for (size_t i = 0; i < graph->inputs.count && status == OPF_OK; i++) status = opf_array_value(&tensors[i], &inputs[i], graph->inputs.data[i]->list, v->arena, diags);
-    if (status == OPF_OK) status = opf_eval_new(&v->eval, v->graph, tensors, v->options->all || v->options->bounds || v->options->bisect);
-    if (status == OPF_OK) status = opf_eval_run(v->eval);
-    return status;
+    return status == OPF_OK ? opf_reference_run(&v->eval, v->graph, inputs, keep_all, NULL, v->arena, v->model->context->diags) : status;
 }
 
 /* The session of the last call serves this one too where it has the same outputs: data sets come one after the other. */
