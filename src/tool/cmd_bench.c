@@ -41,20 +41,16 @@ static void show(const tool *t, const double *fused, const double *unfused) {
 
 int cmd_bench(tool *t) {
     opf_model *model;
-    char **folders = NULL;
-    size_t count = 0;
     feed f = {0};
     opf_status status = model_open(t, &model);
     if (status != OPF_OK) return exit_status(status);
     double *fused = calloc((size_t)t->runs, sizeof *fused), *unfused = calloc((size_t)t->runs, sizeof *unfused);
     if (!fused || !unfused) status = OPF_ERROR_SYSTEM;
-    if (status == OPF_OK) status = data_sets(t, &folders, &count);
-    if (status == OPF_OK) status = feed_fill(t, &f, model, folders[0]);
+    if (status == OPF_OK) status = feed_first(t, &f, model, false);
     if (status == OPF_OK) status = opf_model_bench(model, f.inputs, t->warmup, t->runs, fused, unfused);
     tell(t);
     if (status == OPF_OK && fused[0] >= 0) show(t, fused, unfused);
     feed_free(&f);
-    data_sets_free(folders, count);
     free(fused);
     free(unfused);
     opf_model_free(model);

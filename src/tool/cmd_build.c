@@ -3,31 +3,16 @@
 
 #include "tool/tool.h"
 
-/* Inputs as given, for the self-test and the sizes told; none where the call gives none. */
-static opf_status fill(tool *t, feed *f, opf_model *model) {
-    *f = (feed){0};
-    if (!t->data && !t->n_inputs) return OPF_OK;
-    char **folders;
-    size_t count;
-    bool quiet = t->quiet;
-    opf_status status = data_sets(t, &folders, &count);
-    t->quiet = true; /* what was made up has been told */
-    if (status == OPF_OK) status = feed_fill(t, f, model, folders[0]);
-    t->quiet = quiet;
-    data_sets_free(folders, count);
-    return status;
-}
-
 int cmd_build(tool *t) {
     if (!t->output || !*t->output) {
         complain(t, "usage", "usage: opfuse build MODEL -o FILE.so|FILE.a|FOLDER/; -o is missing");
         return EXIT_USAGE;
     }
     opened o;
-    feed f;
+    feed f = {0}; /* inputs as given, for the self-test and the sizes told; none where the call gives none */
     opf_status status = model_open_bound(t, &o);
     if (status != OPF_OK) return exit_status(status);
-    status = fill(t, &f, o.bound);
+    if (t->data || t->n_inputs) status = feed_first(t, &f, o.bound, true);
     char *report = NULL;
     opf_build_options options = {.embed_weights = t->embed_weights, .max_ram = t->max_ram, .check = t->check_groups, .inputs = f.inputs};
     if (status == OPF_OK) status = opf_model_build_as(o.bound, t->output, &options, &report);

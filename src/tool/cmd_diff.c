@@ -13,16 +13,12 @@ static bool is_folder(const char *path) {
 static opf_status values_of(tool *t, const char *path, opf_values **out) {
     if (is_folder(path)) return opf_values_read(out, t->context, path);
     opf_model *model = NULL;
-    char **folders = NULL;
-    size_t count = 0;
     feed f = {0};
     opf_status status = opf_model_load(&model, t->context, path);
     tell(t);
-    if (status == OPF_OK) status = data_sets(t, &folders, &count);
-    if (status == OPF_OK) status = feed_fill(t, &f, model, folders[0]);
+    if (status == OPF_OK) status = feed_first(t, &f, model, false);
     if (status == OPF_OK) status = opf_values_run(out, model, f.inputs);
     feed_free(&f);
-    data_sets_free(folders, count);
     opf_model_free(model);
     return status;
 }

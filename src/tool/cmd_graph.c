@@ -4,11 +4,6 @@
 
 #include "tool/tool.h"
 
-static bool ends_in(const char *path, const char *ending) {
-    size_t length = strlen(path), tail = strlen(ending);
-    return length >= tail && strcmp(path + length - tail, ending) == 0;
-}
-
 int cmd_graph(tool *t) {
     bool svg = t->output && ends_in(t->output, ".svg"), onnx = t->output && ends_in(t->output, ".onnx");
     if (t->before && t->after) {

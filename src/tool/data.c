@@ -28,6 +28,11 @@ static char *path_of(const char *folder, const char *format, size_t number) {
 
 static bool exists(const char *path) { return access(path, F_OK) == 0; }
 
+bool ends_in(const char *path, const char *ending) {
+    size_t length = strlen(path), tail = strlen(ending);
+    return length >= tail && strcmp(path + length - tail, ending) == 0;
+}
+
 shape_text shape_of(const opf_array *array) {
     if (array->kind != OPF_ARRAY_TENSOR) return (shape_text){""};
     shape_text shape = {"["};
@@ -193,6 +198,19 @@ opf_status feed_fill(tool *t, feed *f, opf_model *model, const char *data_set) {
     return status;
 }
 
+opf_status feed_first(tool *t, feed *f, opf_model *model, bool told) {
+    char **folders;
+    size_t count;
+    bool quiet = t->quiet;
+    *f = (feed){0};
+    opf_status status = data_sets(t, &folders, &count);
+    t->quiet = quiet || told;
+    if (status == OPF_OK) status = feed_fill(t, f, model, folders[0]);
+    t->quiet = quiet;
+    data_sets_free(folders, count);
+    return status;
+}
+
 void feed_free(feed *f) {
     free(f->inputs);
     free(f->made);
@@ -231,14 +249,10 @@ opf_status model_open_bound(tool *t, opened *out) {
     opf_status status = model_open(t, &out->loaded);
     out->bound = out->loaded;
     if (status != OPF_OK || (!t->data && !t->n_inputs)) return status;
-    char **folders;
-    size_t count;
-    feed f = {0};
-    status = data_sets(t, &folders, &count);
-    if (status == OPF_OK) status = feed_fill(t, &f, out->loaded, folders[0]);
+    feed f;
+    status = feed_first(t, &f, out->loaded, false);
     if (status == OPF_OK) status = reopen(t, out, &f);
     feed_free(&f);
-    data_sets_free(folders, count);
     tell(t);
     if (status != OPF_OK) model_close(out);
     return status;

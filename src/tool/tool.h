@@ -97,12 +97,16 @@ opf_status model_open(tool *t, opf_model **out);
 opf_status data_sets(tool *t, char ***folders, size_t *count);
 void data_sets_free(char **folders, size_t count);
 opf_status feed_fill(tool *t, feed *f, opf_model *model, const char *data_set);
+/* From the first data set, or none where the call names none. `told`: what is made up has been told before. */
+opf_status feed_first(tool *t, feed *f, opf_model *model, bool told);
 void feed_free(feed *f);
 /* Opens the model for verbs that run nothing: the sizes of given inputs become hints, the values of those that are bound by
  * value go in. model_close frees both. */
 typedef struct opened { opf_model *loaded, *bound; } opened; /* bound: loaded itself, or its variant for the values given */
 opf_status model_open_bound(tool *t, opened *out);
 void model_close(opened *o);
+
+bool ends_in(const char *path, const char *ending);
 
 /* "[1,3,64,64]" into a buffer. */
 typedef struct shape_text { char text[16 * 22]; } shape_text;
