@@ -100,25 +100,17 @@ static bool against_grain(const opf_group *group, const opf_block_plan *plan)
     return !along || opf_expr_has_var(plan->points[0][last], plan->row);
 }
 
-static bool reads_stage(const opf_expr *e, void *data)
-{
-    const opf_group *group = ((const opf_group **)data)[0];
-    if (e->kind == OPF_EXPR_LOAD && e->index >= (int)group->stages.inputs.count)
-        ((const opf_group **)data)[1] = group;
-    return true;
-}
+/* False, which ends the visit, at a value that the group computes. */
+static bool is_from_outside(const opf_expr *e, void *n_inputs) { return e->kind != OPF_EXPR_LOAD || e->index < *(int *)n_inputs; }
 
 /* Two contractions of values from outside that meet in a sum (a block's shortcut by a convolution of its own): each is faster in
  * its own tile, with its weights packed beforehand. The second of them, NULL where there are not two. */
 static const opf_node *second_source(const opf_group *group, const opf_block_plan *plan, opf_pool *pool)
 {
-    int sources = 0;
+    int sources = 0, n_inputs = (int)group->stages.inputs.count;
     for (size_t s = 0; s < group->stages.list.count; s++) {
-        const opf_group *seen[2] = {group, NULL};
-        if (!plan->stages[s] || !plan->stages[s]->product)
-            continue;
-        opf_expr_visit(pool, group->stages.list.data[s]->body, reads_stage, seen);
-        if (!seen[1] && ++sources > 1)
+        bool product = plan->stages[s] && plan->stages[s]->product;
+        if (product && opf_expr_visit(pool, group->stages.list.data[s]->body, is_from_outside, &n_inputs) && ++sources > 1)
             return group->stages.list.data[s]->origin;
     }
     return NULL;

@@ -44,26 +44,13 @@ static bool try_pair(opf_growth *growth, int a, int b)
 /* Each reader is tried with all that come behind it, until none joins it any more. */
 static void join_readers(opf_growth *growth, const opf_value *value)
 {
-    opf_fuser *fuser = growth->fuser;
     for (size_t i = 0; i < value->uses.count; i++) {
         for (size_t j = i + 1; j < value->uses.count; j++) {
-            int a = fuser->group_of[opf_node_within(value->uses.data[i].node, fuser->graph)->id];
-            int b = fuser->group_of[opf_node_within(value->uses.data[j].node, fuser->graph)->id];
+            int a = opf_growth_reader(growth, value, i), b = opf_growth_reader(growth, value, j);
             if (a != b && may_join(growth, a) && may_join(growth, b))
                 try_pair(growth, a, b);
         }
     }
 }
 
-void opf_grow_sums(opf_growth *growth)
-{
-    const opf_graph *graph = growth->fuser->graph;
-    for (size_t i = 0; i < graph->inputs.count; i++)
-        join_readers(growth, graph->inputs.data[i]);
-    for (int i = 0; i < growth->fuser->n_nodes; i++) {
-        const opf_node *node = graph->nodes.data[i];
-        for (int k = 0; k < node->n_outputs; k++)
-            if (node->outputs[k])
-                join_readers(growth, node->outputs[k]);
-    }
-}
+void opf_grow_sums(opf_growth *growth) { opf_growth_each_value(growth, join_readers); }

@@ -55,6 +55,10 @@ opf_node_list opf_growth_united(opf_growth *growth);
 /* Composes the set's groups as one and asks `judge`; `kind` becomes that of the whole. */
 typedef opf_outcome (*opf_growth_judge)(opf_growth *growth, const opf_group *group, opf_arena *scratch);
 opf_outcome opf_growth_judge_set(opf_growth *growth, opf_node_list nodes, opf_kind *kind, opf_growth_judge judge);
+/* Calls `join` on every value that nodes may share: the graph's inputs, then the nodes' results, in order. */
+void opf_growth_each_value(opf_growth *growth, void (*join)(opf_growth *growth, const opf_value *value));
+/* The group that reads a value at its use number `use`, in its own graph or in a sub-graph of it. */
+int opf_growth_reader(const opf_growth *growth, const opf_value *value, size_t use);
 /* Makes the set's groups one, with these nodes, under the number of the set's first. */
 void opf_growth_join(opf_growth *growth, opf_node_list nodes, opf_kind kind, opf_rule_number rule);
 /* The one group that reads the results of `group`; -1 where there are none or several, or a result is a model output. */

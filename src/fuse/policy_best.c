@@ -192,6 +192,25 @@ static void grow(opf_growth *growth)
 
 /* ---- work in front of contractions and windows ---- */
 
+void opf_growth_each_value(opf_growth *growth, void (*join)(opf_growth *growth, const opf_value *value))
+{
+    const opf_graph *graph = growth->fuser->graph;
+    for (size_t i = 0; i < graph->inputs.count; i++)
+        join(growth, graph->inputs.data[i]);
+    for (int i = 0; i < growth->fuser->n_nodes; i++) {
+        const opf_node *node = graph->nodes.data[i];
+        for (int k = 0; k < node->n_outputs; k++)
+            if (node->outputs[k])
+                join(growth, node->outputs[k]);
+    }
+}
+
+int opf_growth_reader(const opf_growth *growth, const opf_value *value, size_t use)
+{
+    const opf_fuser *fuser = growth->fuser;
+    return fuser->group_of[opf_node_within(value->uses.data[use].node, fuser->graph)->id];
+}
+
 int opf_growth_only_user(const opf_growth *growth, int group)
 {
     int user = -1;

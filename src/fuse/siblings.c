@@ -75,26 +75,14 @@ static bool try_pair(opf_growth *growth, int a, int b)
 /* All groups that read the value are tried with the first of them. */
 static void join_readers(opf_growth *growth, const opf_value *value)
 {
-    opf_fuser *fuser = growth->fuser;
     for (size_t i = 0; i < value->uses.count; i++) {
-        int a = fuser->group_of[opf_node_within(value->uses.data[i].node, fuser->graph)->id];
+        int a = opf_growth_reader(growth, value, i);
         for (size_t j = i + 1; j < value->uses.count && may_join(growth, a); j++) {
-            int b = fuser->group_of[opf_node_within(value->uses.data[j].node, fuser->graph)->id];
+            int b = opf_growth_reader(growth, value, j);
             if (b != a && may_join(growth, b))
                 try_pair(growth, a, b);
         }
     }
 }
 
-void opf_grow_siblings(opf_growth *growth)
-{
-    const opf_graph *graph = growth->fuser->graph;
-    for (size_t i = 0; i < graph->inputs.count; i++)
-        join_readers(growth, graph->inputs.data[i]);
-    for (int i = 0; i < growth->fuser->n_nodes; i++) {
-        const opf_node *node = graph->nodes.data[i];
-        for (int k = 0; k < node->n_outputs; k++)
-            if (node->outputs[k])
-                join_readers(growth, node->outputs[k]);
-    }
-}
+void opf_grow_siblings(opf_growth *growth) { opf_growth_each_value(growth, join_readers); }
