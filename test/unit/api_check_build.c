@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "api/context.h"
-#include "base/file.h"
+#include "own_cache.h"
 
 #define CHAIN OPF_TEST_DATA "/../cli/models/chain.onnx"
 #define COPIES OPF_TEST_DATA "/rows/front_shared.onnx" /* one of its groups computes a copy of another's node */
@@ -34,18 +34,19 @@ static void spoil_last(void *data, opf_fusion *fusion) {
 
 static char *build(const char *path, int check, void (*spoil_some)(void *data, opf_fusion *fusion), int *spoilt) {
     opf_context *context = opf_context_new();
-    opf_arena *arena = opf_arena_new();
+    opf_arena *scratch = opf_arena_new();
     opf_model *model;
     char *report = NULL, *folder;
+    assert_int_equal(opf_context_set(context, "cache", cache), OPF_OK);
     context->on_fusion = spoil_some;
     context->fusion_data = spoilt;
-    assert_int_equal(opf_folder_temporary(&folder, arena, context->diags), OPF_OK);
+    assert_int_equal(opf_folder_temporary(&folder, scratch, context->diags), OPF_OK);
     assert_int_equal(opf_model_load(&model, context, path), OPF_OK);
     opf_build_options options = {.check = check};
-    assert_int_equal(opf_model_build_as(model, opf_arena_printf(arena, "%s/net.so", folder), &options, &report), OPF_OK);
+    assert_int_equal(opf_model_build_as(model, opf_arena_printf(scratch, "%s/net.so", folder), &options, &report), OPF_OK);
     opf_model_free(model);
     opf_folder_remove(folder);
-    opf_arena_free(arena);
+    opf_arena_free(scratch);
     opf_context_free(context);
     return report;
 }
@@ -85,5 +86,5 @@ static void right_groups_stay(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(wrong_groups_are_taken_apart), cmocka_unit_test(other_groups_stay_as_they_are),
                                        cmocka_unit_test(right_groups_stay)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_cache, remove_cache);
 }

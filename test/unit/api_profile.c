@@ -10,12 +10,14 @@
 #include <string.h>
 
 #include "opfuse/opfuse.h"
+#include "own_cache.h"
 
 #define MODEL OPF_TEST_DATA "/../cli/models/loop.onnx"
 #define EXAMPLE OPF_TEST_DATA "/../../examples/ppocr_cls_v2/model.onnx"
 
 static opf_context *open_model(opf_model **model, opf_array *inputs, const char *path, const char *threads) {
     opf_context *context = opf_context_new();
+    assert_int_equal(opf_context_set(context, "cache", cache), OPF_OK);
     assert_int_equal(opf_context_set(context, "threads", threads), OPF_OK);
     assert_int_equal(opf_model_load(model, context, path), OPF_OK);
     for (size_t i = 0; i < opf_model_inputs(*model); i++) assert_int_equal(opf_model_make_input(&inputs[i], *model, i, NULL), OPF_OK);
@@ -100,5 +102,5 @@ static void steps_are_told(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(figures_belong_together), cmocka_unit_test(steps_are_told)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_cache, remove_cache);
 }

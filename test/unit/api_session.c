@@ -15,27 +15,9 @@
 
 #include "base/file.h"
 #include "opfuse/opfuse.h"
+#include "own_cache.h"
 
 #define MODEL(name) OPF_TEST_DATA "/../cli/models/" name ".onnx"
-
-static char *cache;
-static opf_arena *arena;
-
-static int make_cache(void **state) {
-    (void)state;
-    arena = opf_arena_new();
-    opf_diags *diags = opf_diags_new();
-    opf_status status = opf_folder_temporary(&cache, arena, diags);
-    opf_diags_free(diags);
-    return status == OPF_OK ? 0 : 1;
-}
-
-static int remove_cache(void **state) {
-    (void)state;
-    opf_folder_remove(cache);
-    opf_arena_free(arena);
-    return 0;
-}
 
 static opf_context *new_context(const char *fuse, const char *threads) {
     opf_context *context = opf_context_new();

@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "expr/dtype.h"
 #include "opfuse/opfuse.h"
+#include "own_cache.h"
 
 #define FOLDER OPF_TEST_DATA "/sizes/"
 
@@ -34,25 +35,6 @@ static const row rows[] = {
     {"compress", ""}, {"scatter", ""}, {"one_hot", ""}, {"lstm", ""}, {"quantize", ""}, {"dynamic_quantize", ""}, {"half", ""}, {"scan", ""},
     {"loop", ""}, {"range", ""},
 };
-
-static char *cache;
-static opf_arena *arena;
-
-static int make_cache(void **state) {
-    (void)state;
-    arena = opf_arena_new();
-    opf_diags *diags = opf_diags_new();
-    opf_status status = opf_folder_temporary(&cache, arena, diags);
-    opf_diags_free(diags);
-    return status == OPF_OK ? 0 : 1;
-}
-
-static int remove_cache(void **state) {
-    (void)state;
-    opf_folder_remove(cache);
-    opf_arena_free(arena);
-    return 0;
-}
 
 /* ---- sizes ---- */
 

@@ -14,27 +14,9 @@
 
 #include "api/model.h"
 #include "eval/eval.h"
+#include "own_cache.h"
 
 #define FOLDER OPF_TEST_DATA "/special/"
-
-static char *cache;
-static opf_arena *arena;
-
-static int make_cache(void **state) {
-    (void)state;
-    arena = opf_arena_new();
-    opf_diags *diags = opf_diags_new();
-    opf_status status = opf_folder_temporary(&cache, arena, diags);
-    opf_diags_free(diags);
-    return status == OPF_OK ? 0 : 1;
-}
-
-static int remove_cache(void **state) {
-    (void)state;
-    opf_folder_remove(cache);
-    opf_arena_free(arena);
-    return 0;
-}
 
 /* ---- comparing ---- */
 
