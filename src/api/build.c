@@ -48,13 +48,6 @@ static void align_data(opf_text *data) {
     opf_text_add_n(data, zeros, (OPF_WORKSPACE_ALIGN - data->length % OPF_WORKSPACE_ALIGN) % OPF_WORKSPACE_ALIGN);
 }
 
-/* FNV-1a, 64 bits: ten lines in any language, for whoever checks the file on a small device. */
-static uint64_t checksum_of(const opf_text *data) {
-    uint64_t checksum = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < data->length; i++) checksum = (checksum ^ (unsigned char)data->data[i]) * 0x100000001b3u;
-    return checksum;
-}
-
 static void gather_constants(opf_building *b) {
     const opf_program *program = b->session->pipeline.program;
     int64_t *offsets = OPF_ARRAY(b->arena, int64_t, program->weights.count + 1);
@@ -72,7 +65,6 @@ static void gather_constants(opf_building *b) {
     const void *packed = opf_runner_packed(b->session->runner);
     if (packed) opf_text_add_n(&b->data, packed, (size_t)program->packed_bytes);
     b->library.data_bytes = (int64_t)b->data.length;
-    b->library.data_checksum = checksum_of(&b->data);
 }
 
 /* Of the model's file, as a user can compute it with xxhsum -H2. */

@@ -57,6 +57,13 @@ static opf_status gather_test(plain *p) {
 
 /* ---- texts ---- */
 
+/* FNV-1a, 64 bits: ten lines in any language, for whoever checks the file on a small device. */
+static uint64_t checksum_of(const opf_text *data) {
+    uint64_t checksum = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < data->length; i++) checksum = (checksum ^ (unsigned char)data->data[i]) * 0x100000001b3u;
+    return checksum;
+}
+
 static void emit_makefile(plain *p) {
     const opf_program *program = p->b->session->pipeline.program;
     opf_text_printf(&p->texts[FILE_MAKE], "CFLAGS = -std=c11 -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math %s\n"
@@ -69,6 +76,7 @@ static opf_status emit(plain *p) {
     const opf_program *program = b->session->pipeline.program;
     b->library.constants_given = !b->options->embed_weights;
     b->library.data = file_names[FILE_WEIGHTS];
+    b->library.data_checksum = checksum_of(&b->data);
     opf_self_test test = {.header = file_names[FILE_HEADER], .data = file_names[FILE_DATA], .constants = b->library.constants_given ? file_names[FILE_WEIGHTS] : NULL,
                           .inputs = p->inputs, .outputs = p->outputs, .offsets = p->offsets, .data_bytes = (int64_t)p->texts[FILE_DATA].length};
     opf_emit_library_header(program, &b->library, &p->texts[FILE_HEADER]);

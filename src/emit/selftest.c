@@ -84,19 +84,18 @@ static const char helpers[] =
     "    return wrong != 0;\n"
     "}\n\n";
 
-static void emit_constants(const opf_library *library, const opf_self_test *test, const char *upper, opf_text *out) {
+static void emit_constants(const opf_self_test *test, const char *upper, opf_text *out) {
     if (!test->constants) return;
     opf_text_printf(out, "    const char *weights = read_file(\"%s\", %s_WEIGHTS_BYTES);\n    uint64_t checksum = 0xcbf29ce484222325u;\n"
                          "    for (size_t i = 0, n = %s_WEIGHTS_BYTES; i < n; i++) checksum = (checksum ^ (unsigned char)weights[i]) * 0x100000001b3u;\n"
                          "    if (checksum != %s_WEIGHTS_CHECKSUM) {\n        fprintf(stderr, \"%s is damaged, or belongs to another build\\n\");\n        return 1;\n    }\n",
                     test->constants, upper, upper, upper, test->constants);
-    (void)library;
 }
 
 static void emit_main(const opf_program *program, const opf_library *library, const opf_self_test *test, const char *upper, opf_text *out) {
     size_t n_inputs = program->fusion->graph->inputs.count;
     opf_text_printf(out, "int main(void) {\n    const char *data = read_file(\"%s\", %lld);\n", test->data, (long long)test->data_bytes);
-    emit_constants(library, test, upper, out);
+    emit_constants(test, upper, out);
     opf_text_printf(out, "    const void *in[%zu] = {0};\n    const int64_t *dims[%zu] = {0};\n    void *out[%s_OUTPUTS];\n", n_inputs + 1, n_inputs + 1, upper);
     if (n_inputs)
         opf_text_printf(out, "    for (int i = 0; i < %s_INPUTS; i++) {\n        in[i] = data + inputs[i].offset;\n        dims[i] = inputs[i].dims;\n    }\n", upper);

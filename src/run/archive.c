@@ -54,7 +54,10 @@ opf_status opf_compile_archive(const char *path, const char *folder, const opf_p
     opf_diags *diags = program->module->diags;
     opf_toolchain toolchain;
     opf_status status = opf_toolchain_find(&toolchain, program->machine, options, arena, diags);
-    if (status == OPF_OK) status = opf_compile_library(opf_arena_printf(arena, "%s/whole.so", folder), folder, program, object, more, options);
+    opf_compilation c = {.toolchain = &toolchain, .folder = folder, .count = more->count, .names = more->names, .objects_only = true, .options = options, .diags = diags};
+    for (int i = 0; i < more->count && status == OPF_OK; i++)
+        status = opf_file_write(opf_arena_printf(arena, "%s/%s", folder, more->names[i]), opf_text_string(&more->texts[i]), more->texts[i].length, diags);
+    if (status == OPF_OK) status = opf_toolchain_compile(&c);
     if (status != OPF_OK) return status;
     int n;
     const char **objects = opf_objects_beside(object, arena, &n);

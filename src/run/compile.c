@@ -142,7 +142,7 @@ opf_status opf_toolchain_compile(const opf_compilation *c) {
     opf_status status = OPF_OK;
     for (int i = 0; i < c->count && status == OPF_OK; i++)
         if (w.units[i].exit_code != 0) status = report(c, c->names[i], &w.units[i]);
-    if (status == OPF_OK) status = link_all(c, w.units);
+    if (status == OPF_OK && !c->objects_only) status = link_all(c, w.units);
     for (int i = 0; i < c->count; i++) opf_text_free(&w.units[i].complaints);
     pthread_mutex_destroy(&w.lock);
     pthread_cond_destroy(&w.changed);

@@ -52,8 +52,7 @@ typedef struct frames { int64_t program, kernel, helper; bool any; } frames;
 
 static void raise(int64_t *most, int64_t bytes) { *most = bytes > *most ? bytes : *most; }
 
-/* "kernels_0.c:12:13:name<tab>bytes<tab>static". Kernels are those with external linkage in a kernel file: their names end in a
- * hash; other functions of such a file are helpers that one kernel calls. */
+/* "kernels_0.c:12:13:name<tab>bytes<tab>static". Helpers, which kernels and the program call, have names of the prelude's. */
 static void add_frame(const char *line, size_t length, bool main_file, frames *f) {
     const char *tab = memchr(line, '\t', length);
     if (!tab) return;

@@ -15,8 +15,8 @@ typedef struct opf_toolchain {
 /* Finds the compiler and asks its version. Reports "compiler" where it cannot be started. */
 opf_status opf_toolchain_find(opf_toolchain *out, const opf_machine *machine, const opf_compile_options *options, opf_arena *arena, opf_diags *diags);
 
-/* Compiles what lies in `folder`: names[i] becomes <i>.o, up to `jobs` compilers at once; then links these objects and
- * those of `linked` to folder/program.so. */
+/* Compiles what lies in `folder`: names[i] becomes <i>.o, up to `jobs` compilers at once; then, unless only objects are wanted,
+ * links these and those of `linked` to folder/program.so. */
 typedef struct opf_compilation {
     const opf_toolchain *toolchain;
     const char *folder;
@@ -24,6 +24,7 @@ typedef struct opf_compilation {
     const char *const *names;
     int n_linked;
     const char *const *linked; /* paths of objects that are there already */
+    bool objects_only;
     const opf_compile_options *options;
     opf_diags *diags;
 } opf_compilation;
