@@ -94,26 +94,22 @@ static inline float opf_f8e4m3fn_to_f32(uint8_t c) {
 static inline uint8_t opf_f32_to_f8e4m3fn(float x) { return opf_f32_to_signed_small(x, 3, 7, 0x80u, 0x7eu, 0x7eu, 0x7fu); }
 
 /* FNUZ: no -0, whose code is the only NaN */
-static inline float opf_f8e4m3fnuz_to_f32(uint8_t c) {
-    float x = opf_small_to_f32(c & 0x7fu, 3, 8);
+static inline float opf_fnuz_to_f32(uint8_t c, int mantissa, int bias) {
+    float x = opf_small_to_f32(c & 0x7fu, mantissa, bias);
     return c == 0x80u ? __builtin_nanf("") : c & 0x80u ? -x : x;
 }
-static inline uint8_t opf_f32_to_f8e4m3fnuz(float x) {
-    uint8_t code = opf_f32_to_signed_small(x, 3, 8, 0x80u, 0x7fu, 0x7fu, 0x80u);
+static inline uint8_t opf_f32_to_fnuz(float x, int mantissa, int bias) {
+    uint8_t code = opf_f32_to_signed_small(x, mantissa, bias, 0x80u, 0x7fu, 0x7fu, 0x80u);
     return code == 0x80u && x == x ? 0 : code;
 }
+static inline float opf_f8e4m3fnuz_to_f32(uint8_t c) { return opf_fnuz_to_f32(c, 3, 8); }
+static inline uint8_t opf_f32_to_f8e4m3fnuz(float x) { return opf_f32_to_fnuz(x, 3, 8); }
 
 static inline float opf_f8e5m2_to_f32(uint8_t c) { return opf_f16_to_f32((uint16_t)(c << 8)); } /* the upper half of a float16 */
 static inline uint8_t opf_f32_to_f8e5m2(float x) { return opf_f32_to_signed_small(x, 2, 15, 0x80u, 0x7bu, 0x7cu, 0x7eu); }
 
-static inline float opf_f8e5m2fnuz_to_f32(uint8_t c) {
-    float x = opf_small_to_f32(c & 0x7fu, 2, 16);
-    return c == 0x80u ? __builtin_nanf("") : c & 0x80u ? -x : x;
-}
-static inline uint8_t opf_f32_to_f8e5m2fnuz(float x) {
-    uint8_t code = opf_f32_to_signed_small(x, 2, 16, 0x80u, 0x7fu, 0x7fu, 0x80u);
-    return code == 0x80u && x == x ? 0 : code;
-}
+static inline float opf_f8e5m2fnuz_to_f32(uint8_t c) { return opf_fnuz_to_f32(c, 2, 16); }
+static inline uint8_t opf_f32_to_f8e5m2fnuz(float x) { return opf_f32_to_fnuz(x, 2, 16); }
 
 /* Powers of two from 2^-127 on, and NaN; codes round up, negative numbers have none. */
 static inline float opf_f8e8m0_to_f32(uint8_t c) {
