@@ -13,44 +13,33 @@ import tempfile
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
 
 import compare
 import engines as E
-
-RNG = np.random.default_rng(7)
-
-
-def constant(name, *shape, scale=0.1):
-    return numpy_helper.from_array((RNG.normal(0, scale, shape) if shape else np.array(scale)).astype(np.float32), name)
-
-
-def model(nodes, inputs, outputs, initializers):
-    ports = [[helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in side.items()] for side in (inputs, outputs)]
-    return helper.make_model(helper.make_graph(nodes, "claim", *ports, initializers), opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
-
+import kernels as K
 
 def conv_bn_relu(c, m, h, k, s):
-    o = (h + 2 * (k // 2) - k) // s + 1
-    nodes = [helper.make_node("Conv", ["x", "w"], ["a"], kernel_shape=[k, k], strides=[s, s], pads=[k // 2] * 4),
-             helper.make_node("BatchNormalization", ["a", "g", "b", "mean", "var"], ["n"]), helper.make_node("Relu", ["n"], ["y"])]
-    var = numpy_helper.from_array(np.abs(RNG.normal(1, 0.1, m)).astype(np.float32), "var")
-    return model(nodes, {"x": [1, c, h, h]}, {"y": [1, m, o, o]}, [constant("w", m, c, k, k), constant("g", m), constant("b", m), constant("mean", m), var])
+    net = K.Net(1, c, h, h)
+    x = net.conv("x", m, k, s)
+    scale, bias, mean = (net.constant(m) for _ in range(3))
+    net.op("Relu", net.op("BatchNormalization", x, scale, bias, mean, net.stored(np.abs(net.rng.normal(1, 0.1, m)).astype(np.float32))))
+    return net.model()
 
 
 def matmul_add_gelu(rows, k, n):
-    half, one, root = constant("half", scale=0.5), constant("one", scale=1.0), constant("root", scale=2 ** 0.5)
-    nodes = [helper.make_node("MatMul", ["x", "w"], ["a"]), helper.make_node("Add", ["a", "b"], ["s"]), helper.make_node("Div", ["s", "root"], ["d"]),
-             helper.make_node("Erf", ["d"], ["e"]), helper.make_node("Add", ["e", "one"], ["p"]), helper.make_node("Mul", ["s", "p"], ["q"]), helper.make_node("Mul", ["q", "half"], ["y"])]
-    return model(nodes, {"x": [rows, k]}, {"y": [rows, n]}, [constant("w", k, n), constant("b", n), half, one, root])
+    net = K.Net(rows, k)
+    s = net.op("Add", net.op("MatMul", "x", net.constant(k, n)), net.constant(n))
+    e = net.op("Erf", net.op("Div", s, net.constant(scale=2 ** 0.5)))
+    net.op("Mul", net.op("Mul", s, net.op("Add", e, net.constant(scale=1.0))), net.constant(scale=0.5))
+    return net.model(rows, n)
 
 
 def slice_transpose_reshape(b, s, h, d):
-    ints = lambda name, *v: numpy_helper.from_array(np.array(v, np.int64), name)
-    nodes = [helper.make_node("Slice", ["x", "from", "to", "axis"], ["a"]), helper.make_node("Reshape", ["a", "heads"], ["r"]),
-             helper.make_node("Transpose", ["r"], ["t"], perm=[0, 2, 1, 3]), helper.make_node("Reshape", ["t", "flat"], ["y"])]
-    return model(nodes, {"x": [b, s, 3 * h * d]}, {"y": [b * h, s, d]},
-                 [ints("from", h * d), ints("to", 2 * h * d), ints("axis", 2), ints("heads", b, s, h, d), ints("flat", b * h, s, d)])
+    net = K.Net(b, s, 3 * h * d)
+    part = net.op("Slice", "x", net.integers(h * d), net.integers(2 * h * d), net.integers(2))
+    heads = net.op("Transpose", net.op("Reshape", part, net.integers(b, s, h, d)), perm=[0, 2, 1, 3])
+    net.op("Reshape", heads, net.integers(b * h, s, d))
+    return net.model(b * h, s, d)
 
 
 CLAIMS = [

@@ -1,0 +1,111 @@
+"""Small models for measurements: the work of one kernel, as an exporter writes it. Random weights, the same in every run."""
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+OPSET = 20
+
+
+class Net:
+    """Nodes in a row: each method appends one and returns the name of its result. `shape` follows convolutions only."""
+
+    def __init__(self, *shape):
+        self.rng, self.nodes, self.constants, self.shape = np.random.default_rng(7), [], [], list(shape)
+        self.inputs, self.last = {"x": list(shape)}, "x"
+
+    def constant(self, *shape, scale=0.1):
+        value = self.rng.normal(0, scale, shape) if shape else np.array(scale)
+        return self.stored(value.astype(np.float32))
+
+    def integers(self, *values):
+        return self.stored(np.array(values, np.int64))
+
+    def stored(self, value):
+        self.constants.append(numpy_helper.from_array(value, f"c{len(self.constants)}"))
+        return self.constants[-1].name
+
+    def input(self, *shape):
+        name = f"x{len(self.inputs)}"
+        self.inputs[name] = list(shape)
+        return name
+
+    def op(self, kind, *operands, **attributes):
+        self.last = f"v{len(self.nodes)}"
+        self.nodes.append(helper.make_node(kind, list(operands), [self.last], **attributes))
+        return self.last
+
+    def conv(self, x, outputs, kernel, stride=1, groups=1, dilation=1, pads=None):
+        """With a bias; `same` padding unless pads are given. `kernel`: one number for all axes of space."""
+        channels, space = self.shape[1], self.shape[2:]
+        each = dilation * (kernel // 2) if pads is None else pads
+        inside = channels // groups
+        weights = self.constant(outputs, inside, *[kernel] * len(space), scale=(2 / (inside * kernel ** len(space))) ** 0.5)
+        self.shape = [self.shape[0], outputs] + [(n + 2 * each - dilation * (kernel - 1) - 1) // stride + 1 for n in space]
+        return self.op("Conv", x, weights, self.constant(outputs), kernel_shape=[kernel] * len(space), strides=[stride] * len(space),
+                       dilations=[dilation] * len(space), group=groups, pads=[each] * (2 * len(space)))
+
+    def transposed_conv(self, x, outputs, kernel, stride, pads=0):
+        weights = self.constant(self.shape[1], outputs, kernel, kernel, scale=(2 / (self.shape[1] * kernel * kernel)) ** 0.5)
+        self.shape = [self.shape[0], outputs] + [(n - 1) * stride + kernel - 2 * pads for n in self.shape[2:]]
+        return self.op("ConvTranspose", x, weights, self.constant(outputs), kernel_shape=[kernel] * 2, strides=[stride] * 2, pads=[pads] * 4)
+
+    def clip(self, x, low=0.0, high=6.0):
+        return self.op("Clip", x, self.stored(np.float32(low)), self.stored(np.float32(high)))
+
+    def model(self, *shape):
+        """The last node's result is the output, of shape `shape` (where none is given, that of the last convolution)."""
+        inputs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in self.inputs.items()]
+        output = helper.make_tensor_value_info(self.last, TensorProto.FLOAT, shape or self.shape)
+        graph = helper.make_graph(self.nodes, "kernel", inputs, [output], self.constants)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=9)
+
+
+# ---- convolutions ----
+
+def conv_relu(channels, outputs, size, kernel, stride=1, groups=1, dilation=1, pads=None, batch=1, dims=2):
+    net = Net(batch, channels, *[size] * dims)
+    net.op("Relu", net.conv("x", outputs, kernel, stride, groups, dilation, pads))
+    return net.model()
+
+
+def bottleneck(channels, inner, size):
+    """1x1 down, 3x3, 1x1 up, and the shortcut."""
+    net = Net(1, channels, size, size)
+    narrow = net.op("Relu", net.conv("x", inner, 1))
+    middle = net.op("Relu", net.conv(narrow, inner, 3))
+    net.op("Relu", net.op("Add", net.conv(middle, channels, 1), "x"))
+    return net.model()
+
+
+def depthwise_clip(channels, size, kernel, stride=1):
+    net = Net(1, channels, size, size)
+    net.clip(net.conv("x", channels, kernel, stride, groups=channels))
+    return net.model()
+
+
+def depthwise_pointwise(channels, outputs, size, stride=1):
+    net = Net(1, channels, size, size)
+    net.conv(net.clip(net.conv("x", channels, 3, stride, groups=channels)), outputs, 1)
+    return net.model()
+
+
+def inverted_bottleneck(channels, inner, size):
+    """MobileNetV2's block: 1x1 up, depth-wise 3x3, 1x1 down, and the shortcut."""
+    net = Net(1, channels, size, size)
+    wide = net.clip(net.conv("x", inner, 1))
+    net.op("Add", net.conv(net.clip(net.conv(wide, inner, 3, groups=inner)), channels, 1), "x")
+    return net.model()
+
+
+def squeeze_excite(channels, inner, size):
+    net = Net(1, channels, size, size)
+    mean = net.op("GlobalAveragePool", "x")
+    net.shape = [1, channels, 1, 1]
+    net.conv(net.op("Relu", net.conv(mean, inner, 1)), channels, 1)
+    net.op("Mul", "x", net.op("HardSigmoid", net.last, alpha=1 / 6, beta=0.5))
+    return net.model(1, channels, size, size)
+
+
+def transposed(channels, outputs, size, kernel, stride, pads=0):
+    net = Net(1, channels, size, size)
+    net.op("Relu", net.transposed_conv("x", outputs, kernel, stride, pads))
+    return net.model()
