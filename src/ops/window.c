@@ -92,11 +92,15 @@ static void same_outputs(opf_call *call, opf_window_axis *axis, bool upper) {
     axis->pad_end = upper ? larger : smaller;
 }
 
+/* floor or ceil((input + pads - reach) / stride + 1), as ONNX's text says. */
 static void plain_outputs(opf_call *call, opf_window_axis *axis, bool ceil_mode, int k) {
     opf_pool *pool = call->pool;
     opf_dim stride = opf_call_int(call, axis->stride), one = opf_call_int(call, 1);
     opf_dim padded = opf_add(pool, axis->input, opf_add(pool, axis->pad_begin, axis->pad_end));
-    opf_call_require_ge(call, padded, axis->reach, opf_arena_printf(call->arena, "the kernel must fit into spatial axis %d with its padding", k));
+    /* ceil_mode lets the only window of a short input reach beyond it, by less than a stride: else ceil(slack / stride + 1) is 0 */
+    opf_dim least = ceil_mode ? opf_add(pool, opf_sub(pool, axis->reach, stride), one) : axis->reach;
+    const char *beyond = ceil_mode && axis->stride > 1 ? ", or reach beyond it by less than a stride (ceil_mode)" : "";
+    opf_call_require_ge(call, padded, least, opf_arena_printf(call->arena, "the kernel must fit into spatial axis %d with its padding%s", k, beyond));
     opf_dim slack = opf_sub(pool, padded, axis->reach);
     if (!ceil_mode) {
         axis->output = opf_add(pool, opf_floordiv(pool, slack, stride), one);

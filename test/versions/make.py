@@ -320,4 +320,15 @@ sequence, weights, recurrent = F(3, 1, 2), F(1, 8, 2), F(1, 8, 2)
 case("LSTM-7", 7, "LSTM", [sequence, weights, recurrent], None, outputs=3, hidden_size=2)
 case("GRU-7", 7, "GRU", [sequence, weights[:, :6].copy(), recurrent[:, :6].copy()], None, outputs=2, hidden_size=2, linear_before_reset=1)
 case("RNN-7", 7, "RNN", [sequence, weights[:, :2].copy(), recurrent[:, :2].copy()], None, outputs=2, hidden_size=2)
+# ---- ceil_mode with an input that is shorter than the kernel, by less than a stride: one window ----
+short = F(1, 2, 2, 1)
+for opset in (10, 11, 12):
+    case(f"MaxPool-{opset}-short", opset, "MaxPool", [short], None, kernel_shape=[3, 2], strides=[2, 2], ceil_mode=1)
+    case(f"MaxPool-{opset}-short-pads", opset, "MaxPool", [short], None, outputs=2, kernel_shape=[5, 2], strides=[3, 2], pads=[1, 0, 0, 0], ceil_mode=1)
+case("MaxPool-12-short-dilated", 12, "MaxPool", [short], None, kernel_shape=[2, 2], strides=[3, 2], dilations=[3, 1], ceil_mode=1)
+for opset in (10, 11, 19, 22):
+    for include in (0, 1):
+        case(f"AveragePool-{opset}-short-{include}", opset, "AveragePool", [short], None, kernel_shape=[5, 3], strides=[3, 3], pads=[1, 0, 0, 1], ceil_mode=1, count_include_pad=include)
+case("LpPool-18-short", 18, "LpPool", [short], None, kernel_shape=[3, 2], strides=[2, 3], p=3, ceil_mode=1)
+case("LpPool-22-short", 22, "LpPool", [short], None, kernel_shape=[5, 2], strides=[3, 2], pads=[1, 0, 0, 0], ceil_mode=1)
 print(f"by numpy and ONNX Runtime {by_both}, by ONNX Runtime {by_ort}, by numpy alone {by_numpy}")

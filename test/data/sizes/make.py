@@ -47,6 +47,7 @@ save("conv_depthwise", [n("Conv", ["x", "w"], ["y"], pads=[1] * 4, strides=[2, 2
 save("conv_1d", [n("Conv", ["x", "w"], ["y"], pads=[2, 2], dilations=[2])], [("x", ["B", 4, "L"])], [("y", ["B", 5, "L"])], w=W(5, 4, 3))
 save("conv_transpose", [n("ConvTranspose", ["x", "w"], ["y"], strides=[2, 2])], [("x", ["B", 3, "H", "W"])], [("y", ["B", 2, "P", "Q"])], w=W(3, 2, 3, 3))
 save("pool", [n("MaxPool", ["x"], ["m"], kernel_shape=[3, 3], pads=[1] * 4), n("AveragePool", ["m"], ["y"], kernel_shape=[2, 2], strides=[2, 2], ceil_mode=1)], [("x", ["B", 3, "H", "W"])], [("y", ["B", 3, "P", "Q"])])
+save("pool_short", [n("MaxPool", ["x"], ["m"], kernel_shape=[5, 3], strides=[3, 2], pads=[1, 0, 0, 0], ceil_mode=1), n("AveragePool", ["m"], ["y"], kernel_shape=[3, 1], strides=[3, 2], ceil_mode=1)], [("x", ["B", 3, "H", "W"])], [("y", ["B", 3, "P", "Q"])])
 save("pool_global", [n("GlobalAveragePool", ["x"], ["a"]), n("GlobalMaxPool", ["x"], ["m"]), n("Add", ["a", "m"], ["y"])], [("x", ["B", 3, "H", "W"])], [("y", ["B", 3, 1, 1])])
 save("gather", [n("Gather", ["table", "ids"], ["y"])], [("ids", ["B", "L"], T.INT64)], [("y", ["B", "L", 8])], table=W(11, 8))
 save("gather_dynamic", [n("Gather", ["table", "ids"], ["y"])], [("table", ["V", 3]), ("ids", ["L"], T.INT64)], [("y", ["L", 3])])

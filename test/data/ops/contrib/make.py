@@ -225,6 +225,12 @@ def qlinear_average_pool_with_pad(name):
 
 
 @case
+def qlinear_average_pool_short(name):
+    r = Random(86)
+    save(name, "QLinearAveragePool", MS, [r.u8(1, 2, 2, 1), Const(f32(0.03)), point(120), Const(f32(0.04)), point(100)], [(U8, 4)], kernel_shape=[3, 2], strides=[2, 3], ceil_mode=1)
+
+
+@case
 def qlinear_global_average_pool(name):
     r = Random(19)
     save(name, "QLinearGlobalAveragePool", MS, [r.u8(2, 3, 4, 5), Const(f32(0.03)), point(120), Const(f32(0.02)), point(100)], [(U8, 4)])
