@@ -271,8 +271,26 @@ static int ahead_step(const opf_tile_printer *p) {
 static const char *ahead_text(opf_tile_printer *p) {
     if (!opf_tile_asks_ahead(p->tile)) return "";
     int step = ahead_step(p);
-    return opf_arena_printf(opf_pool_arena(p->pool), ", b_panels%s + (c + %d) * %s + k * %d + (r - rows_begin) / %d * steps * %d, %d", p->mark, p->panel,
-                            opf_tile_operand_text(p, p->tile->depth), p->panel, p->tile->height, step, step);
+    return opf_arena_printf(opf_pool_arena(p->pool), ", next + (r - rows_begin) / %d * steps * %d, %d", p->tile->height, step, step);
+}
+
+/* Where the panel that is read after panel c of sum k starts: beside it, in the next sum, in the next pass, in the next block. */
+static void print_next_panel(opf_tile_printer *p, size_t k) {
+    const opf_tile *tile = p->tile;
+    if (!opf_tile_asks_ahead(tile)) return;
+    opf_arena *arena = opf_pool_arena(p->pool);
+    const char *depth = opf_tile_operand_text(p, tile->depth), *beside = "", *pass = "", *rows = "";
+    int64_t steps, lines;
+    if (tile->block_columns > p->panel)
+        beside = opf_arena_printf(arena, "c + %d < block_end ? b_panels%s + (c + %d) * %s + k * %d : ", p->panel, p->mark, p->panel, depth, p->panel);
+    if (k + 1 < opf_tile_sums(p)) {
+        opf_tile_line(p, "const float *next = %sb_panels_%zu + block_begin * %s + k * %d;", beside, k + 2, depth, p->panel);
+        return;
+    }
+    if (tile->depth_block && !(opf_is_int(tile->depth, &steps) && steps <= tile->depth_block))
+        pass = opf_arena_printf(arena, "k + steps < %s ? b_panels + block_begin * %s + (k + steps) * %d : ", depth, depth, p->panel);
+    if (!(opf_is_int(tile->rows, &lines) && lines <= tile->block_rows)) rows = opf_arena_printf(arena, "rows_end < row_end ? b_panels + block_begin * %s : ", depth);
+    opf_tile_line(p, "const float *next = %s%s%sb_panels + block_end * %s;", beside, pass, rows, depth);
 }
 
 static void print_call(opf_tile_printer *p, int width, bool tail) {
@@ -284,10 +302,11 @@ static void print_call(opf_tile_printer *p, int width, bool tail) {
                   tile->height, b_text(p, tail), ahead_text(p), tile->stores_direct ? "sums + r * pitch + c" : block);
 }
 
-static void print_tiles_of_sum(opf_tile_printer *p) {
+static void print_tiles_of_sum(opf_tile_printer *p, size_t k) {
     const opf_tile *tile = p->tile;
     bool split = tile->tail != tile->width || tile->packs_tail;
     opf_tile_open(p, "for (int64_t c = block_begin; c < block_end; c += %d)", p->panel);
+    print_next_panel(p, k);
     if (split) {
         if (tile->packs_tail) opf_tile_open(p, "if (flat_end - c < %d)", p->panel);
         else opf_tile_open(p, "if (flat_end - c <= %d)", tile->tail * p->nest->machine->lanes);
@@ -308,7 +327,7 @@ static void print_tiles_of_sum(opf_tile_printer *p) {
 static void print_tiles(opf_tile_printer *p) {
     for (size_t k = 0; k < opf_tile_sums(p); k++) {
         opf_tile_choose_sum(p, k);
-        print_tiles_of_sum(p);
+        print_tiles_of_sum(p, k);
     }
 }
 

@@ -53,6 +53,7 @@ static void print_store(opf_tile_printer *p, const opf_tile_stage *stage) {
 static void print_element(opf_tile_printer *p, const opf_expr *const *bodies) {
     for (size_t i = 0; i < p->tile->epilogue.count; i++) {
         const opf_tile_stage *stage = &p->tile->epilogue.data[i];
+        if (p->part_of && p->part_of[stage->stage] != p->part) continue;
         opf_tile_line(p, "const %s t%d = %s;", opf_emit_value_ctype(stage->dtype), stage->stage, opf_tile_text(p, bodies[i]));
         if (stage->result >= 0) print_store(p, stage);
     }
@@ -111,6 +112,40 @@ static const opf_expr *const *print_steady(opf_tile_printer *p) {
     return bodies;
 }
 
+/* ---- parts of an epilogue that share no stage ---- */
+
+typedef struct joining { opf_tile_printer *p; int stage; } joining;
+
+static bool join_parts(const opf_expr *e, void *data) {
+    const joining *j = data;
+    int *part_of = j->p->part_of, from = e->index - j->p->n_inputs, count = (int)j->p->group->stages.list.count;
+    if (e->kind != OPF_EXPR_LOAD || from < 0 || e->index >= OPF_TILE_HOISTED) return true;
+    for (int s = 0, gone = part_of[from]; s < count; s++)
+        if (part_of[s] == gone) part_of[s] = part_of[j->stage];
+    return true;
+}
+
+/* part_of[s]: a number that the stages have in common which stage s is connected with. Sums that nothing joins, as queries, keys and
+ * values, get a loop each: one over all of them walks along too many rows at once. */
+static void find_parts(opf_tile_printer *p) {
+    const opf_tile *tile = p->tile;
+    size_t count = p->group->stages.list.count;
+    if (!tile->siblings.count) return;
+    p->part_of = OPF_ARRAY(opf_pool_arena(p->pool), int, count);
+    for (size_t s = 0; s < count; s++) p->part_of[s] = (int)s;
+    for (size_t i = 0; i < tile->epilogue.count; i++) {
+        joining j = {p, tile->epilogue.data[i].stage};
+        opf_expr_visit(p->pool, tile->epilogue.data[i].body, join_parts, &j);
+    }
+}
+
+/* Is there a stage of part `part`? */
+static bool has_part(const opf_tile_printer *p, int part) {
+    for (size_t i = 0; i < p->tile->epilogue.count; i++)
+        if (p->part_of[p->tile->epilogue.data[i].stage] == part) return true;
+    return false;
+}
+
 /* ---- the loops ---- */
 
 static void print_row_variables(opf_tile_printer *p) {
@@ -149,8 +184,14 @@ static void print_elements(opf_tile_printer *p, const opf_expr *const *bodies) {
     p->names[last] = name;
 }
 
+static bool is_in_part(const opf_tile_printer *p, size_t sum) {
+    const opf_tile *tile = p->tile;
+    return !p->part_of || p->part_of[sum ? tile->siblings.data[sum - 1].anchor : tile->anchor] == p->part;
+}
+
 static void print_sums(opf_tile_printer *p, const char *offset) {
     for (size_t k = 0; k < opf_tile_sums(p); k++) {
+        if (!is_in_part(p, k)) continue;
         opf_tile_choose_sum(p, k);
         opf_tile_line(p, "const float *restrict sums%s = block%s + %s;", p->mark, p->mark, offset);
     }
@@ -188,10 +229,15 @@ void opf_tile_print_epilogue(opf_tile_printer *p) {
     else opf_tile_open(p, "for (int64_t r = rows_begin; r < rows_end; r++)");
     print_row_variables(p);
     const opf_expr *const *bodies = print_steady(p);
-    if (p->flat_columns) print_flat_columns(p, bodies);
-    else print_lines(p, bodies);
+    find_parts(p);
+    for (p->part = 0; p->part < (p->part_of ? (int)p->group->stages.list.count : 1); p->part++) {
+        if (p->part_of && !has_part(p, p->part)) continue;
+        if (p->flat_columns) print_flat_columns(p, bodies);
+        else print_lines(p, bodies);
+    }
     opf_tile_close(p);
     p->flat_columns = false;
+    p->part_of = NULL;
 }
 
 void opf_tile_print_row_epilogue(opf_tile_printer *p) {
