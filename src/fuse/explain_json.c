@@ -102,6 +102,15 @@ static void add_siblings(json_t *list, const opf_part *part)
     }
 }
 
+static void add_quantised(json_t *list, const opf_part *part)
+{
+    for (size_t q = 0; q < part->fusion->quantised.count; q++) {
+        const opf_quantised *one = &part->fusion->quantised.data[q];
+        json_array_append_new(list, json_pack("{s:o,s:s,s:o,s:s,s:o,s:o}", "node", name_of(one->node), "op", one->node->op, "to", name_of(one->quantize),
+            "rule", one->rule, "reason", opf_json_text(one->reason), "graph", opf_json_text(part->fusion->graph->path)));
+    }
+}
+
 static json_t *of_all(const opf_parts *parts, void (*add)(json_t *list, const opf_part *part))
 {
     json_t *list = json_array();
@@ -125,12 +134,12 @@ json_t *opf_explain_object(const opf_fusion *fusion)
 {
     opf_parts parts = opf_fusion_parts(fusion, fusion->module->arena);
     opf_totals totals = opf_fusion_totals(&parts);
-    json_t *report = json_pack("{s:i,s:o,s:s,s:i,s:i,s:I,s:I,s:I,s:o,s:o,s:o,s:o}",
+    json_t *report = json_pack("{s:i,s:o,s:s,s:i,s:i,s:I,s:I,s:I,s:o,s:o,s:o,s:o,s:o}",
         "schema", 1, "model", opf_json_text(fusion->module->path), "policy", opf_policy_name(fusion->policy),
         "nodes", totals.nodes, "kernels", totals.kernels, "bytes_before", (json_int_t)totals.bytes_before,
         "bytes_after", (json_int_t)totals.bytes_after, "bytes_least", (json_int_t)totals.bytes_least,
         "groups", of_all(&parts, add_groups), "edges", of_all(&parts, add_edges),
-        "siblings", of_all(&parts, add_siblings), "removed", removed(fusion));
+        "siblings", of_all(&parts, add_siblings), "quantised", of_all(&parts, add_quantised), "removed", removed(fusion));
     if (!report)
         opf_out_of_memory();
     return report;

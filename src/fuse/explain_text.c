@@ -86,6 +86,19 @@ static void print_removed(const opf_fusion *fusion, opf_text *out)
     }
 }
 
+static void print_quantised(const opf_parts *parts, opf_text *out)
+{
+    bool any = false;
+    for (size_t p = 0; p < parts->list.count; p++) {
+        const opf_fusion *fusion = parts->list.data[p].fusion;
+        for (size_t q = 0; q < fusion->quantised.count; q++, any = true) {
+            const opf_quantised *one = &fusion->quantised.data[q];
+            opf_text_printf(out, "%s  '%s' (%s) -> '%s'  [%s] %s\n", any ? "" : "\nbetween dequantised and quantised numbers, in floating point:\n",
+                            one->node->name, one->node->op, one->quantize->name, one->rule, one->reason);
+        }
+    }
+}
+
 void opf_explain_text(const opf_fusion *fusion, opf_text *out)
 {
     opf_parts parts = opf_fusion_parts(fusion, fusion->module->arena);
@@ -93,5 +106,6 @@ void opf_explain_text(const opf_fusion *fusion, opf_text *out)
     for (size_t p = 0; p < parts.list.count; p++)
         print_groups(&parts.list.data[p], out);
     print_refused(&parts, out);
+    print_quantised(&parts, out);
     print_removed(fusion, out);
 }

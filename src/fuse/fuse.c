@@ -234,6 +234,7 @@ opf_status opf_fuse(opf_fusion **out, opf_graph *graph, const opf_fuse_options *
     if (status != OPF_OK)
         return status;
     opf_fusion_explain(fuser);
+    opf_fusion_find_quantised(fuser);
     *out = fusion;
     return OPF_OK;
 }

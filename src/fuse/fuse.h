@@ -6,7 +6,7 @@
  * rules.c    the table of rules, each with an id and the sentence that `explain` prints
  * cost.c     bytes and FLOPs of a group at nominal sizes
  * compose.c  a set of nodes → one list of stages
- * why.c      the log (why_siblings.c: pairs that read one value); remedies.c: what would allow a refused use; explain*.c: the log as text and JSON */
+ * why.c      the log (why_siblings.c: pairs that read one value; quantised.c: operators between dequantised and quantised numbers); remedies.c: what would allow a refused use; explain*.c: the log as text and JSON */
 #ifndef OPF_FUSE_FUSE_H
 #define OPF_FUSE_FUSE_H
 
@@ -70,6 +70,13 @@ typedef struct opf_sibling {
     int64_t bytes_lost;             /* a second reading of the value */
 } opf_sibling;
 
+/* A node that reads dequantised numbers and whose result is quantised again: why it computes with floating numbers and not with
+ * integers (docs/numerics.md). */
+typedef struct opf_quantised {
+    const opf_node *node, *quantize; /* the first QuantizeLinear behind it */
+    const char *rule, *reason;       /* the reason with its figures */
+} opf_quantised;
+
 typedef struct opf_fusion {
     opf_module *module;
     opf_graph *graph;
@@ -77,6 +84,7 @@ typedef struct opf_fusion {
     OPF_VEC(opf_group *) groups;
     OPF_VEC(opf_edge) edges;
     OPF_VEC(opf_sibling) siblings;
+    OPF_VEC(opf_quantised) quantised; /* in graph order */
     struct opf_trace *trace;        /* how the groups came to be (trace.h) */
 } opf_fusion;
 

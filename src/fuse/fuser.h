@@ -80,5 +80,7 @@ double opf_group_flops(const opf_group *group);
 opf_sibling opf_siblings_compare(const opf_fuser *fuser, const opf_node *a, const opf_node *b, const opf_value *shared);
 /* Fills fusion->edges and fusion->siblings (why.c). */
 void opf_fusion_explain(opf_fuser *fuser);
+/* Fills fusion->quantised (quantised.c). */
+void opf_fusion_find_quantised(opf_fuser *fuser);
 
 #endif

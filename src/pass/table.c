@@ -5,6 +5,7 @@ static const opf_pass passes[] = {
     {"branches", "puts branches that always run in the place of their If", OPF_PASS_ALL, opf_pass_branches},
     {"dead", "takes out nodes whose results nobody uses", OPF_PASS_ALL, opf_pass_dead},
     {"identity", "takes out nodes that hand on their input unchanged", OPF_PASS_BEST, opf_pass_identity},
+    {"quantised-moves", "lets nodes that only move numbers move the integers that these were", OPF_PASS_BEST, opf_pass_quantised_moves},
     {"fold-constants", "computes nodes whose inputs are constants", OPF_PASS_BEST, opf_pass_fold_constants},
     {"fold-batch-norm", "moves batch normalisation into the weights in front of it", OPF_PASS_BEST, opf_pass_fold_batch_norm},
 };
