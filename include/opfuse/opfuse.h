@@ -49,6 +49,7 @@ void opf_context_free(opf_context *context); /* models and sessions first */
  *   hint-shape   NAME=D,D,…, repeatable: the same for the axes of an input
  *   max-depth    most nodes of a group
  *   operators    FILE, repeatable: operators of the user's own, a line each
+ *   rules        FILE, repeatable: switches rules of fusion off, sets thresholds (docs/fusion-rules.md)
  *   dump-after, stop-after   a stage of the pipeline; calls that would go further return OPF_OK and NULL
  *   time-passes, verbose     0 or 1
  * OPF_ERROR_USAGE for an unknown name or a value that does not fit. */

@@ -17,6 +17,7 @@ opf_context *opf_context_new(void) {
     context->diags = opf_diags_new();
     context->operators = opf_user_ops_new(context->arena);
     context->options = (opf_options){.fuse = "best", .policy = OPF_POLICY_BEST};
+    opf_rule_settings_init(&context->options.rules);
     return context;
 }
 
@@ -55,7 +56,7 @@ static opf_status set_fuse(opf_context *context, const char *option, const char 
     }
     if (!opf_file_exists(value)) return misuse(context, option, value, "none, tvm, best or a file with groups");
     options->fuse = options->groups_file = opf_arena_string(context->arena, value);
-    options->policy = OPF_POLICY_TVM; /* the graph as read: groups name its nodes */
+    options->policy = opf_groups_file_passes(value, OPF_POLICY_TVM); /* by hand: groups name nodes of the graph as read */
     return OPF_OK;
 }
 
@@ -146,19 +147,31 @@ static opf_status add_sizes(opf_context *context, const char *option, const char
 static opf_status add_shape(opf_context *context, const char *option, const char *value) { return add_sizes(context, option, value, false); }
 static opf_status add_hint_shape(opf_context *context, const char *option, const char *value) { return add_sizes(context, option, value, true); }
 
-static opf_status add_operators(opf_context *context, const char *option, const char *value) {
-    (void)option;
+/* A whole text file, in the context's arena. */
+static opf_status read_text(const char **out, opf_context *context, const char *option, const char *path) {
     opf_mapping file;
-    opf_status status = opf_file_map(&file, value, context->diags);
+    opf_status status = opf_file_map(&file, path, context->diags);
     if (status != OPF_OK) return status;
     if (file.size && memchr(file.data, '\0', file.size)) {
-        opf_diag_add(context->diags, OPF_ERROR, "operators", (opf_place){.file = value, .index = -1}, "this is no text: it holds a zero byte");
+        opf_diag_add(context->diags, OPF_ERROR, option, (opf_place){.file = path, .index = -1}, "this is no text: it holds a zero byte");
         status = OPF_ERROR_INPUT;
     } else {
-        status = opf_user_ops_add(context->operators, opf_arena_string_n(context->arena, (const char *)file.data, file.size), value, context->diags);
+        *out = opf_arena_string_n(context->arena, (const char *)file.data, file.size);
     }
     opf_file_unmap(&file);
     return status;
+}
+
+static opf_status add_operators(opf_context *context, const char *option, const char *value) {
+    const char *text;
+    opf_status status = read_text(&text, context, option, value);
+    return status == OPF_OK ? opf_user_ops_add(context->operators, text, value, context->diags) : status;
+}
+
+static opf_status add_rules(opf_context *context, const char *option, const char *value) {
+    const char *text;
+    opf_status status = read_text(&text, context, option, value);
+    return status == OPF_OK ? opf_rule_settings_read(&context->options.rules, text, value, context->arena, context->diags) : status;
 }
 
 opf_status opf_register_operator(opf_context *context, const char *text) {
@@ -192,7 +205,7 @@ static const struct {
     {"fuse", set_fuse},          {"cache", set_cache},           {"machine", set_machine}, {"threads", set_threads},
     {"seed", set_seed},          {"dim", add_dim},               {"hint", add_hint},       {"shape", add_shape},
     {"hint-shape", add_hint_shape}, {"dump-after", set_dump_after}, {"stop-after", set_stop_after}, {"time-passes", set_time_passes},
-    {"verbose", set_verbose},    {"max-depth", set_max_depth},   {"operators", add_operators},
+    {"verbose", set_verbose},    {"max-depth", set_max_depth},   {"operators", add_operators}, {"rules", add_rules},
     {"accuracy", set_accuracy},
 };
 

@@ -3,7 +3,7 @@
 #define OPF_API_CONTEXT_H
 
 #include "base/file.h"
-#include "fuse/fuse.h"
+#include "fuse/settings.h"
 #include "ops/user.h"
 #include "opfuse/opfuse.h"
 #include "run/session.h"
@@ -18,6 +18,7 @@ typedef struct opf_options {
     int threads;               /* 0: the cores that the process may use */
     uint64_t seed;
     int max_depth;
+    opf_rule_settings rules;   /* --rules=FILE */
     OPF_VEC(opf_pin) pins;
     const char *dump_after, *stop_after;
     bool time_passes, verbose;

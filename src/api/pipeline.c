@@ -24,7 +24,7 @@ static opf_status type_graph(opf_pipeline *p) {
 
 static opf_status fuse(opf_pipeline *p) {
     const opf_options *given = &p->context->options;
-    opf_fuse_options options = {.policy = p->policy, .max_depth = given->max_depth};
+    opf_fuse_options options = {.policy = p->policy, .max_depth = given->max_depth, .settings = &given->rules};
     if (p->policy != OPF_POLICY_NONE) options.groups_file = given->groups_file; /* not for the unfused build of a bench */
     opf_status status = opf_fuse(&p->fusion, p->module->graph, &options);
     if (status == OPF_OK && p->context->on_fusion) p->context->on_fusion(p->context->fusion_data, p->fusion);

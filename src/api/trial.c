@@ -15,7 +15,7 @@ static opf_status fuse_changed(opf_tried *out, opf_model *model, const opf_trial
         if (status == OPF_OK) status = opf_model_type(model, out->module);
     }
     if (status == OPF_OK) status = opf_passes_run(out->module, trial->policy);
-    opf_fuse_options options = {.policy = trial->policy, .max_depth = trial->max_depth};
+    opf_fuse_options options = {.policy = trial->policy, .max_depth = trial->max_depth, .settings = &model->context->options.rules};
     if (status == OPF_OK) status = opf_fuse(&out->fusion, out->module->graph, &options);
     return status;
 }

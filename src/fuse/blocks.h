@@ -43,7 +43,7 @@ typedef struct opf_block_verdict {
 } opf_block_verdict;
 
 /* May the group, composed, be one nest in blocks of rows, and does that pay? */
-opf_block_verdict opf_blocks_fit(const opf_group *group, opf_pool *pool, opf_arena *scratch);
+opf_block_verdict opf_blocks_fit(const opf_group *group, const opf_rule_settings *settings, opf_pool *pool, opf_arena *scratch);
 
 /* Is the sum of products one that a plan may hold? Windows are not. */
 bool opf_stage_is_product(const opf_stage *stage, opf_pool *pool);

@@ -7,15 +7,13 @@
 #include "fuse/rows.h"
 
 enum {
-    LONGEST_ROW = 128 << 10, /* bytes that a row leaves for later stages: eight of them fit in a core's own cache */
-    CACHED = 512 << 10,      /* bytes of a factor that stay in it */
     ROWS = 32,               /* of a block */
-    FEWEST_UNITS = 8,        /* that occupy the threads of a machine … */
-    MUCH_WORK = 1 << 20      /* … where a nest has so many operations */
+    MUCH_WORK = 1 << 20      /* operations of a nest that should occupy all threads */
 };
 
 typedef struct opf_block_study {
     const opf_group *group;
+    const opf_rule_settings *settings;
     opf_pool *pool;
     const opf_block_plan *plan;
     double rows, units; /* units of ROWS rows */
@@ -55,7 +53,7 @@ static void study_stage(opf_block_study *study, const opf_block_stage *placed)
     if (!is_result(study->group, placed->stage))
         study->saved_bytes += 2 * outer * study->rows * bytes;
     double factor = free * reduced * 4;
-    if (placed->product && factor > CACHED) {
+    if (placed->product && factor > opf_threshold_of(study->settings, OPF_THRESHOLD_FACTOR_BYTES)) {
         study->again_bytes += (blocks - 1) * outer * factor;
         study->again = stage->origin;
     }
@@ -121,7 +119,7 @@ static opf_block_verdict refused(opf_rule_number rule, const opf_node *blocker, 
     return (opf_block_verdict){rule, blocker, bytes};
 }
 
-opf_block_verdict opf_blocks_fit(const opf_group *group, opf_pool *pool, opf_arena *scratch)
+opf_block_verdict opf_blocks_fit(const opf_group *group, const opf_rule_settings *settings, opf_pool *pool, opf_arena *scratch)
 {
     opf_block_plan plan;
     int n = (int)group->results.count, *results = OPF_ARRAY(scratch, int, n);
@@ -138,15 +136,15 @@ opf_block_verdict opf_blocks_fit(const opf_group *group, opf_pool *pool, opf_are
         return refused(OPF_RULE_NOT_BLOCKS, second, 0);
     if (against_grain(group, &plan))
         return refused(OPF_RULE_AGAINST_GRAIN, group->stages.list.data[results[0]]->origin, 0);
-    opf_block_study study = {.group = group, .pool = pool, .plan = &plan};
+    opf_block_study study = {.group = group, .settings = settings, .pool = pool, .plan = &plan};
     study_plan(&study);
     if (study.kept < 2)
         return refused(OPF_RULE_NOT_BLOCKS, first, 0);
-    if (study.row_bytes > LONGEST_ROW)
+    if (study.row_bytes > opf_threshold_of(settings, OPF_THRESHOLD_BLOCK_ROW_BYTES))
         return refused(OPF_RULE_LONG_ROW, study.widest, (int64_t)study.row_bytes);
     if (study.again_bytes > study.saved_bytes)
         return refused(OPF_RULE_BLOCKS_AGAIN, study.again, (int64_t)study.again_bytes);
-    if (study.units * ROWS / 8 < FEWEST_UNITS && study.work > MUCH_WORK)
+    if (study.units * ROWS / 8 < opf_threshold_of(settings, OPF_THRESHOLD_BLOCK_UNITS) && study.work > MUCH_WORK)
         return refused(OPF_RULE_FEW_ROWS, study.widest ? study.widest : first, 0);
     return (opf_block_verdict){.rule = OPF_RULE_BLOCKS};
 }

@@ -8,12 +8,10 @@
 #include "fuse/prologue.h"
 #include "fuse/rows.h"
 
-enum { MOST_READERS = 4 };
-
 typedef struct opf_copying {
     opf_growth *growth;
     int source;
-    int readers[MOST_READERS], n_readers;
+    int readers[OPF_MOST_COPY_READERS], n_readers;
 } opf_copying;
 
 static bool add_reader(opf_copying *copying, int group)
@@ -21,7 +19,7 @@ static bool add_reader(opf_copying *copying, int group)
     for (int r = 0; r < copying->n_readers; r++)
         if (copying->readers[r] == group)
             return true;
-    if (copying->n_readers == MOST_READERS)
+    if (copying->n_readers >= (int)opf_threshold_of(copying->growth->fuser->settings, OPF_THRESHOLD_COPY_READERS))
         return false;
     copying->readers[copying->n_readers++] = group;
     return true;
@@ -68,9 +66,9 @@ static bool takes(opf_copying *copying, int reader, const opf_group *source, opf
     if (growth->members[reader].count + growth->members[copying->source].count > (size_t)growth->fuser->max_depth)
         return false;
     if (!growth->light[reader])
-        return opf_growth_compose(growth, reader, &group) && opf_prologue_fits(source, &group, growth->fuser->pool, scratch) == OPF_RULE_PROLOGUE;
+        return opf_growth_compose(growth, reader, &group) && opf_prologue_fits(source, &group, growth->fuser->settings, growth->fuser->pool, scratch) == OPF_RULE_PROLOGUE;
     lend(copying, reader, true);
-    bool fits = opf_growth_compose(growth, reader, &group) && opf_rows_fit(&group, growth->fuser->pool, scratch).fits;
+    bool fits = opf_growth_compose(growth, reader, &group) && opf_rows_fit(&group, growth->fuser->settings, growth->fuser->pool, scratch).fits;
     lend(copying, reader, false);
     return fits;
 }
@@ -81,7 +79,8 @@ static bool pays(opf_copying *copying, const opf_group *source, double operation
     for (size_t r = 0; r < source->results.count; r++)
         written += (double)opf_value_nominal_bytes(source->results.data[r].value);
     double saved = all + n * written - n * (all - written);
-    return saved > 0 && opf_seconds_of_work(operations * (n - 1)) < opf_seconds_of_bytes(saved, all + written);
+    double worth = opf_threshold_of(copying->growth->fuser->settings, OPF_THRESHOLD_COPY_PRICE);
+    return saved > 0 && opf_seconds_of_work(operations * (n - 1)) < worth * opf_seconds_of_bytes(saved, all + written);
 }
 
 /* Notes the nodes whose results only their price keeps from being computed again. */

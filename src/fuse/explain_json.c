@@ -134,8 +134,8 @@ json_t *opf_explain_object(const opf_fusion *fusion)
 {
     opf_parts parts = opf_fusion_parts(fusion, fusion->module->arena);
     opf_totals totals = opf_fusion_totals(&parts);
-    json_t *report = json_pack("{s:i,s:o,s:s,s:i,s:i,s:I,s:I,s:I,s:o,s:o,s:o,s:o,s:o}",
-        "schema", 1, "model", opf_json_text(fusion->module->path), "policy", opf_policy_name(fusion->policy),
+    json_t *report = json_pack("{s:i,s:o,s:s,s:s,s:i,s:i,s:I,s:I,s:I,s:o,s:o,s:o,s:o,s:o}",
+        "schema", 1, "model", opf_json_text(fusion->module->path), "policy", opf_policy_name(fusion->policy), "passes", opf_policy_name(fusion->passes),
         "nodes", totals.nodes, "kernels", totals.kernels, "bytes_before", (json_int_t)totals.bytes_before,
         "bytes_after", (json_int_t)totals.bytes_after, "bytes_least", (json_int_t)totals.bytes_least,
         "groups", of_all(&parts, add_groups), "edges", of_all(&parts, add_edges),

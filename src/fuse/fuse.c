@@ -71,6 +71,15 @@ static opf_status study_nodes(opf_fuser *fuser)
     return status;
 }
 
+static const opf_rule_settings *settings_of(const opf_fuse_options *options, opf_arena *arena)
+{
+    if (options->settings)
+        return options->settings;
+    opf_rule_settings *settings = OPF_NEW(arena, opf_rule_settings);
+    opf_rule_settings_init(settings);
+    return settings;
+}
+
 static opf_fuser *new_fuser(opf_fusion *fusion, const opf_fuse_options *options)
 {
     opf_arena *arena = fusion->module->arena;
@@ -83,6 +92,7 @@ static opf_fuser *new_fuser(opf_fusion *fusion, const opf_fuse_options *options)
         .pool = fusion->module->pool,
         .arena = arena,
         .options = options,
+        .settings = settings_of(options, arena),
         .max_depth = options->max_depth > 0 ? options->max_depth : DEFAULT_MAX_DEPTH,
         .n_nodes = n,
         .kinds = OPF_ARRAY(arena, opf_kind, n),
@@ -214,11 +224,26 @@ static opf_status choose_groups(opf_fuser *fuser)
     return OPF_OK;
 }
 
+/* Where rules are off: the groups that there would be otherwise, for the log. */
+static opf_status fuse_unrestricted(opf_fuser *fuser)
+{
+    if (!fuser->settings->any_off || fuser->options->groups_file || fuser->options->policy == OPF_POLICY_NONE)
+        return OPF_OK;
+    opf_rule_settings all_on;
+    opf_rule_settings_init(&all_on);
+    opf_fuse_options options = *fuser->options;
+    options.settings = &all_on;
+    opf_fusion *unrestricted;
+    opf_status status = opf_fuse(&unrestricted, fuser->graph, &options);
+    fuser->unrestricted = unrestricted;
+    return status;
+}
+
 opf_status opf_fuse(opf_fusion **out, opf_graph *graph, const opf_fuse_options *options)
 {
     *out = NULL;
     opf_fusion *fusion = OPF_NEW(graph->module->arena, opf_fusion);
-    *fusion = (opf_fusion){.module = graph->module, .graph = graph, .policy = options->groups_file ? OPF_POLICY_FILE : options->policy,
+    *fusion = (opf_fusion){.module = graph->module, .graph = graph, .policy = options->groups_file ? OPF_POLICY_FILE : options->policy, .passes = options->policy,
                             .trace = OPF_NEW(graph->module->arena, opf_trace)};
     opf_fuser *fuser = new_fuser(fusion, options);
     opf_status status = study_nodes(fuser);
@@ -231,6 +256,9 @@ opf_status opf_fuse(opf_fusion **out, opf_graph *graph, const opf_fuse_options *
     status = opf_fusion_order(fuser);
     for (size_t g = 0; status == OPF_OK && g < fusion->groups.count; g++)
         status = fill_group(fuser, fusion->groups.data[g]);
+    if (status != OPF_OK)
+        return status;
+    status = fuse_unrestricted(fuser);
     if (status != OPF_OK)
         return status;
     opf_fusion_explain(fuser);

@@ -3,7 +3,7 @@
  * kind.c     pattern kind of each node (table under tvm, derived from stages under best)
  * postdom.c  post-dominator tree over the indexed forward graph
  * partition.c union-find groups, three phases, path check (policy tvm)
- * rules.c    the table of rules, each with an id and the sentence that `explain` prints
+ * rules.c    the table of rules, each with an id and the sentence that `explain` prints; settings.c: what a user changes about them
  * cost.c     bytes and FLOPs of a group at nominal sizes
  * compose.c  a set of nodes → one list of stages
  * why.c      the log (why_siblings.c: pairs that read one value; quantised.c: operators between dequantised and quantised numbers); remedies.c: what would allow a refused use; explain*.c: the log as text and JSON */
@@ -80,7 +80,7 @@ typedef struct opf_quantised {
 typedef struct opf_fusion {
     opf_module *module;
     opf_graph *graph;
-    opf_policy policy;
+    opf_policy policy, passes;      /* passes: the policy whose passes the graph has gone through */
     OPF_VEC(opf_group *) groups;
     OPF_VEC(opf_edge) edges;
     OPF_VEC(opf_sibling) siblings;
@@ -88,14 +88,21 @@ typedef struct opf_fusion {
     struct opf_trace *trace;        /* how the groups came to be (trace.h) */
 } opf_fusion;
 
+/* Rules that are off, and thresholds (settings.h). */
+typedef struct opf_rule_settings opf_rule_settings;
+
 typedef struct opf_fuse_options {
     opf_policy policy;
+    const opf_rule_settings *settings; /* NULL: every rule is on, thresholds are those of the table */
     const char *groups_file;        /* groups given by a file (JSON as of explain), whatever the policy; NULL: none */
     int max_depth;                  /* TVM's limit on nodes of a group; 0: 256 */
     /* Kinds given from outside, by node name, for tests of the algorithm alone; NULL: none. Returns -1 for "no word". */
     int (*kind_override)(void *data, const char *node);
     void *kind_data;
 } opf_fuse_options;
+
+/* Under which policy's passes the groups of a file were made (explain's JSON says so); `otherwise` where it does not say. */
+opf_policy opf_groups_file_passes(const char *path, opf_policy otherwise);
 
 /* TVM's kind of a typed node: that of its operator's entry, refined by shapes. */
 opf_kind opf_node_kind(const opf_node *node);

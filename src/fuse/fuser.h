@@ -2,7 +2,7 @@
 #ifndef OPF_FUSE_FUSER_H
 #define OPF_FUSE_FUSER_H
 
-#include "fuse/rules.h"
+#include "fuse/settings.h"
 #include "fuse/trace.h"
 
 typedef OPF_VEC(opf_node *) opf_node_list;
@@ -13,6 +13,7 @@ typedef struct opf_outcome {
     const opf_node *source, *sink, *blocker; /* of the fusion made or tried (partition.h); NULL where there is none */
     opf_kind met;                            /* kind found at the blocker */
     int64_t bytes;                           /* of a row that is too long */
+    opf_rule_number off;                     /* the rule that would join them, and is off or hangs on one that is */
 } opf_outcome;
 
 /* Node `speaker`, or with -1 an output, has to do with a size that node `finder` finds. */
@@ -24,6 +25,8 @@ typedef struct opf_fuser {
     opf_pool *pool;
     opf_arena *arena;
     const opf_fuse_options *options;
+    const opf_rule_settings *settings;
+    const opf_fusion *unrestricted; /* what would come of it if no rule were off; NULL: none is */
     int max_depth;
     int n_nodes;
     opf_kind *kinds;         /* per node */

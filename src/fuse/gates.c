@@ -7,7 +7,6 @@
 #include "fuse/growth.h"
 
 enum {
-    MOST_ELEMENTS = 4096, /* of the value: what a part's scratch holds beside other things */
     LITTLE_WORK = 1 << 17,/* operations of a kernel that one part does alone in any case */
     SMALL_SHARE = 16,     /* the value's work may be so small a share of the reader's */
     WIDER = 4             /* so many more elements the reader's results have than the value, and than its own sums: no contraction */
@@ -43,12 +42,12 @@ static bool only_gates(const opf_group *reader)
     return true;
 }
 
-static bool is_small(const opf_group *source, const opf_group *reader)
+static bool is_small(const opf_group *source, const opf_group *reader, const opf_rule_settings *settings)
 {
     double elements = 0;
     for (size_t r = 0; r < source->results.count; r++)
         elements += elements_of(source->stages.list.data[source->results.data[r].stage]);
-    return elements <= MOST_ELEMENTS && elements * WIDER <= largest_result(reader);
+    return elements <= opf_threshold_of(settings, OPF_THRESHOLD_GATE_ELEMENTS) && elements * WIDER <= largest_result(reader);
 }
 
 static opf_rule_number judge(opf_growth *growth, int source, int reader)
@@ -63,7 +62,7 @@ static opf_rule_number judge(opf_growth *growth, int source, int reader)
     if (opf_growth_compose(growth, source, &small) && opf_growth_compose(growth, reader, &large)) {
         double work = opf_group_flops(&small), whole = opf_group_flops(&large) + work;
         bool cheap = work * SMALL_SHARE <= whole || whole <= LITTLE_WORK;
-        rule = is_small(&small, &large) && only_gates(&large) && cheap ? OPF_RULE_GATE : OPF_RULE_SINGLE;
+        rule = is_small(&small, &large, fuser->settings) && only_gates(&large) && cheap ? OPF_RULE_GATE : OPF_RULE_SINGLE;
     }
     fuser->arena = kept;
     opf_arena_free(scratch);

@@ -3,9 +3,8 @@
 #include "fuse/bands.h"
 #include "fuse/growth.h"
 
-/* Of the value between: what a core's own cache holds is read back at once, and lines at a time read borders again. Measured in
+/* `bands-cached.bytes`: what a core's own cache holds is read back at once, and lines at a time read borders again. Measured in
  * both ways: pictures of 28 x 28 lose a fifth, 14 x 14 gain nothing, 56 x 56 and 112 x 112 gain up to a sixth. */
-enum { CACHED = 1 << 20 };
 
 static int last_reduction(const opf_stages *stages)
 {
@@ -71,7 +70,7 @@ static bool try_pair(opf_growth *growth, int source, int reader)
     if (outcome.rule != OPF_RULE_BAND)
         return false;
     int64_t bytes = bytes_between(growth, source);
-    if (bytes < CACHED) {
+    if ((double)bytes < opf_threshold_of(fuser->settings, OPF_THRESHOLD_BAND_BYTES)) {
         for (size_t m = 0; m < growth->members[source].count; m++)
             growth->band_bytes[growth->members[source].data[m]->id] = bytes;
         return false;

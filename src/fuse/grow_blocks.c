@@ -31,7 +31,7 @@ static bool may_join(const opf_growth *growth, int group)
 
 static opf_outcome judge_blocks(opf_growth *growth, const opf_group *group, opf_arena *scratch)
 {
-    opf_block_verdict verdict = opf_blocks_fit(group, growth->fuser->pool, scratch);
+    opf_block_verdict verdict = opf_blocks_fit(group, growth->fuser->settings, growth->fuser->pool, scratch);
     return (opf_outcome){.rule = verdict.rule, .blocker = verdict.blocker, .bytes = verdict.bytes};
 }
 

@@ -20,6 +20,7 @@ typedef struct opf_partitioner {
     opf_rule_number *formed;
     opf_decision *decisions;
     int max_depth;
+    const opf_rule_settings *settings;
     int *stack;       /* of walks */
     int *seen;        /* generation in which an element was seen last */
     int generation;
@@ -157,10 +158,14 @@ static void try_path(opf_partitioner *p, int element, opf_kind between, opf_kind
         return;
     }
     int blocker = path_blocker(p, element, sink, between);
-    if (blocker >= 0)
+    if (blocker >= 0) {
         refuse(p, element, bad_path, blocker, group_kind(p, blocker));
-    else
+    } else if (opf_rule_is_off(p->settings, rule)) {
+        refuse(p, element, OPF_RULE_SWITCHED_OFF, -1, met);
+        p->decisions[element].off = rule;
+    } else {
         fuse(p, element, sink, rule);
+    }
 }
 
 static void try_anchor(opf_partitioner *p, int element)
@@ -232,7 +237,7 @@ static opf_decision first_decision(const opf_forward *graph, const opf_postdom *
     return (opf_decision){.rule = rule, .source = element, .sink = tree[element].parent, .blocker = -1};
 }
 
-opf_partition opf_partition_make(const opf_forward *graph, int max_depth, opf_arena *arena)
+opf_partition opf_partition_make(const opf_forward *graph, int max_depth, const opf_rule_settings *settings, opf_arena *arena)
 {
     int n = graph->count;
     opf_partitioner p = {
@@ -242,6 +247,7 @@ opf_partition opf_partition_make(const opf_forward *graph, int max_depth, opf_ar
         .formed = OPF_ARRAY(arena, opf_rule_number, n),
         .decisions = OPF_ARRAY(arena, opf_decision, n),
         .max_depth = max_depth,
+        .settings = settings,
         .stack = OPF_ARRAY(arena, int, n + 1),
         .seen = OPF_ARRAY(arena, int, n),
         .arena = arena,

@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
-#include "fuse/rules.h"
+#include "fuse/settings.h"
 #include "ops/op.h"
 
 typedef struct opf_forward_edge {
@@ -47,6 +47,7 @@ typedef struct opf_decision {
     int source, sink; /* sink: the post-dominator, -1 where there is none */
     int blocker;      /* element that made the rule fail, -1: none */
     opf_kind met;     /* kind found at the blocker */
+    opf_rule_number off; /* of OPF_RULE_SWITCHED_OFF: the rule that is off */
 } opf_decision;
 
 /* An attempt to fuse an element into its post-dominator, in the order in which they were made. */
@@ -67,6 +68,6 @@ typedef struct opf_partition {
 } opf_partition;
 
 /* max_depth: TVM's limit on the elements of a group. */
-opf_partition opf_partition_make(const opf_forward *graph, int max_depth, opf_arena *arena);
+opf_partition opf_partition_make(const opf_forward *graph, int max_depth, const opf_rule_settings *settings, opf_arena *arena);
 
 #endif

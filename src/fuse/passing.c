@@ -3,8 +3,6 @@
  * element for element, and that no other group stands in front of. */
 #include "fuse/growth.h"
 
-enum { MOST_OPERANDS = 3 };
-
 typedef struct opf_passing {
     const opf_stages *stages;
     const opf_stage *stage;
@@ -25,7 +23,7 @@ static bool meet_load(const opf_expr *e, void *data)
 }
 
 /* One domain, nothing reduced, everything at its own point. */
-static bool is_elementwise(const opf_group *group, opf_pool *pool)
+static bool is_elementwise(const opf_group *group, const opf_rule_settings *settings, opf_pool *pool)
 {
     const opf_stage *first = group->stages.list.data[0];
     for (size_t s = 0; s < group->stages.list.count; s++) {
@@ -40,7 +38,7 @@ static bool is_elementwise(const opf_group *group, opf_pool *pool)
         if (!passing.points)
             return false;
     }
-    return group->stages.inputs.count <= MOST_OPERANDS;
+    return (double)group->stages.inputs.count <= opf_threshold_of(settings, OPF_THRESHOLD_PASSING_OPERANDS);
 }
 
 /* Are the group's operand and its results of one shape? */
@@ -88,7 +86,7 @@ static bool fits(opf_growth *growth, int source, int reader, const opf_value *va
     fuser->arena = scratch;
     opf_group front, behind;
     bool good = opf_growth_compose(growth, source, &front) && opf_growth_compose(growth, reader, &behind) && takes_results(&front) &&
-                is_elementwise(&behind, fuser->pool) && has_shape_of(&behind, value);
+                is_elementwise(&behind, fuser->settings, fuser->pool) && has_shape_of(&behind, value);
     fuser->arena = kept;
     opf_arena_free(scratch);
     return good;

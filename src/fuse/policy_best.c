@@ -115,7 +115,7 @@ static opf_outcome judge_rows(opf_growth *growth, const opf_group *group, opf_ar
     const opf_node *view = stored_view(growth, group);
     if (view)
         return refused(OPF_RULE_VIEW_STAYS, view, 0);
-    opf_row_verdict verdict = opf_rows_fit(group, growth->fuser->pool, scratch);
+    opf_row_verdict verdict = opf_rows_fit(group, growth->fuser->settings, growth->fuser->pool, scratch);
     return verdict.fits ? (opf_outcome){.rule = OPF_RULE_ROWS} : refused(verdict.rule, verdict.blocker, verdict.bytes);
 }
 
@@ -256,7 +256,7 @@ static opf_rule_number judge_prologue(opf_growth *growth, int source, int sink)
     opf_group producer, user;
     opf_rule_number rule = OPF_RULE_TOO_LARGE;
     if (opf_growth_compose(growth, source, &producer) && opf_growth_compose(growth, sink, &user))
-        rule = opf_prologue_fits(&producer, &user, fuser->pool, scratch);
+        rule = opf_prologue_fits(&producer, &user, fuser->settings, fuser->pool, scratch);
     fuser->arena = kept;
     opf_arena_free(scratch);
     if (rule == OPF_RULE_PROLOGUE && fuser->formed[sink] == OPF_RULE_BLOCKS)
@@ -304,6 +304,14 @@ static void record_blocks(opf_growth *growth, int from, const opf_node *to)
         OPF_PUSH(fuser->arena, &growth->attempts[from], (opf_attempt){to, outcome});
 }
 
+/* An attempt that would succeed now, after all growth: its rule is off. */
+static void record(opf_growth *growth, int from, const opf_node *to, opf_outcome outcome)
+{
+    if (opf_rules[outcome.rule].verdict == OPF_FUSED && opf_rule_is_off(growth->fuser->settings, outcome.rule))
+        outcome = (opf_outcome){.rule = OPF_RULE_SWITCHED_OFF, .off = outcome.rule};
+    OPF_PUSH(growth->fuser->arena, &growth->attempts[from], (opf_attempt){to, outcome});
+}
+
 /* The last word on uses that lead from group to group: what an attempt to join them comes to. */
 static void record_attempts(opf_growth *growth)
 {
@@ -315,9 +323,9 @@ static void record_attempts(opf_growth *growth)
             if (fuser->is_copied[i] || fuser->is_copied[to->id])
                 continue; /* settled */
             if (source != sink && growth->light[source] && growth->light[sink])
-                OPF_PUSH(fuser->arena, &growth->attempts[i], (opf_attempt){to, try_join(growth, source, sink, false)});
+                record(growth, i, to, try_join(growth, source, sink, false));
             else if (source != sink && may_be_prologue(growth, source, sink))
-                OPF_PUSH(fuser->arena, &growth->attempts[i], (opf_attempt){to, {.rule = judge_prologue(growth, source, sink)}});
+                record(growth, i, to, (opf_outcome){.rule = judge_prologue(growth, source, sink)});
             else if (source != sink && !growth->view[source] && !growth->view[sink])
                 record_blocks(growth, i, to);
         }
@@ -336,7 +344,7 @@ static opf_outcome outcome_of_use(opf_fuser *fuser, const opf_node *from, const 
     if (growth->band[from->id] && !growth->band[to->id] && fuser->group_of[from->id] == fuser->group_of[to->id])
         return (opf_outcome){.rule = OPF_RULE_BAND};
     if (fuser->group_of[from->id] == fuser->group_of[to->id]) {
-        if (opf_fuser_leaves(fuser, fuser->group_of[from->id], value))
+        if (!opf_rule_is_off(fuser->settings, OPF_RULE_IN_PASSING) && opf_fuser_leaves(fuser, fuser->group_of[from->id], value))
             return (opf_outcome){.rule = OPF_RULE_IN_PASSING};
         if (opf_rules[tvm->rule].verdict == OPF_FUSED)
             return *tvm;
@@ -423,21 +431,23 @@ static void compact(opf_growth *growth)
     fuser->n_groups = count;
 }
 
+/* In which order groups grow, and by which rule. */
+static const struct { opf_rule_number rule; void (*grow)(opf_growth *growth); } steps[] = {
+    {OPF_RULE_JOIN, opf_grow_joins},       {OPF_RULE_ROWS, grow},
+    {OPF_RULE_PROLOGUE, take_prologues},   {OPF_RULE_BLOCKS, opf_grow_blocks},
+    {OPF_RULE_PROLOGUE, take_prologues},   {OPF_RULE_SHARED_OPERAND, opf_grow_sums},
+    {OPF_RULE_BAND, opf_grow_bands},       {OPF_RULE_COPIED, opf_grow_copies},
+    {OPF_RULE_IN_PASSING, opf_grow_passing}, {OPF_RULE_GATE, opf_grow_gates},
+    {OPF_RULE_SIBLINGS, opf_grow_siblings},
+};
+
 void opf_policy_best(opf_fuser *fuser)
 {
     opf_policy_tvm(fuser);
     opf_growth *growth = new_growth(fuser);
-    opf_grow_joins(growth);
-    grow(growth);
-    take_prologues(growth);
-    opf_grow_blocks(growth);
-    take_prologues(growth);
-    opf_grow_sums(growth);
-    opf_grow_bands(growth);
-    opf_grow_copies(growth);
-    opf_grow_passing(growth);
-    opf_grow_gates(growth);
-    opf_grow_siblings(growth);
+    for (size_t s = 0; s < OPF_COUNT(steps); s++)
+        if (!opf_rule_is_off(fuser->settings, steps[s].rule))
+            steps[s].grow(growth);
     record_attempts(growth);
     compact(growth);
     fuser->policy_data = growth;

@@ -114,6 +114,19 @@ static void read_groups(opf_pinning *pinning)
     json_decref(file);
 }
 
+opf_policy opf_groups_file_passes(const char *path, opf_policy otherwise)
+{
+    json_error_t error;
+    json_t *file = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    const json_t *passes = json_object_get(file, "passes");
+    const char *name = json_string_value(passes ? passes : json_object_get(file, "policy"));
+    for (int policy = OPF_POLICY_TVM; name && policy <= OPF_POLICY_BEST; policy++) /* none: they change nothing */
+        if (strcmp(name, opf_policy_name((opf_policy)policy)) == 0)
+            otherwise = (opf_policy)policy;
+    json_decref(file);
+    return otherwise;
+}
+
 static void take_copy(opf_fuser *fuser, const opf_node *node, int group)
 {
     if (fuser->folded[node->id] || opf_fuser_holds(fuser, group, node))

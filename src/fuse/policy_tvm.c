@@ -87,7 +87,7 @@ static const opf_node *owner(const opf_elements *elements, int element) { return
 static opf_outcome outcome(const opf_elements *elements, const opf_decision *decision)
 {
     return (opf_outcome){decision->rule, owner(elements, decision->source), owner(elements, decision->sink),
-                         owner(elements, decision->blocker), decision->met, 0};
+                         owner(elements, decision->blocker), decision->met, 0, decision->off};
 }
 
 /* Groups of elements → groups of nodes, numbered by last node. A node is where its own element is: a selector that has
@@ -146,7 +146,7 @@ void opf_policy_tvm(opf_fuser *fuser)
     opf_elements elements = make_elements(fuser);
     opf_forward forward = opf_forward_make(elements.count, elements.kinds, elements.leaves, (int)elements.edges.count,
                                            elements.edges.data, fuser->arena);
-    opf_partition partition = opf_partition_make(&forward, fuser->max_depth, fuser->arena);
+    opf_partition partition = opf_partition_make(&forward, fuser->max_depth, fuser->settings, fuser->arena);
     take_groups(fuser, &elements, &partition);
     record(fuser, &elements, &partition);
 }

@@ -5,12 +5,7 @@
  * whose second operand lies well already and is read in place, windows of a channel of its own, and pools. */
 #include "fuse/prologue.h"
 
-enum {
-    CHEAP = 4,     /* operations an element */
-    MODERATE = 12, /* the same where nothing is repeated: less than a transcendental function, which wants a loop of its own */
-    FEW_LOADS = 3, /* tensors that are read for an element */
-    MANY = 8       /* uses of an element from which a copy is made */
-};
+enum { MANY = 8 }; /* uses of an element from which a copy is made */
 
 /* ---- what stands in front ---- */
 
@@ -179,10 +174,12 @@ static bool is_tiled_sum(const opf_stage *stage)
            stage->dtype == OPF_FLOAT32 && stage->accumulator == OPF_FLOAT32;
 }
 
-static opf_rule_number judge(const opf_work *work, const opf_reading *reading)
+/* Work in front of an epilogue that is done once may cost less than a transcendental function, which wants a loop of its own. */
+static opf_rule_number judge(const opf_work *work, const opf_reading *reading, const opf_rule_settings *settings)
 {
-    bool cheap = work->price <= CHEAP && work->loads <= FEW_LOADS, moves = work->price == 0 && work->loads == 1;
-    bool moderate = work->price <= MODERATE && work->loads <= FEW_LOADS;
+    bool few = work->loads <= opf_threshold_of(settings, OPF_THRESHOLD_PROLOGUE_LOADS), moves = work->price == 0 && work->loads == 1;
+    bool cheap = few && work->price <= opf_threshold_of(settings, OPF_THRESHOLD_PROLOGUE_CHEAP);
+    bool moderate = few && work->price <= opf_threshold_of(settings, OPF_THRESHOLD_PROLOGUE_MODERATE);
     if (reading->epilogue)
         return cheap || (moderate && !reading->again) ? OPF_RULE_PROLOGUE : OPF_RULE_PROLOGUE_DEAR;
     if (!reading->copied && moves && work->pictures && !work->chooses)
@@ -201,7 +198,7 @@ static opf_rule_number judge(const opf_work *work, const opf_reading *reading)
     return copies_anyway ? OPF_RULE_PROLOGUE : OPF_RULE_PROLOGUE_IN_PLACE;
 }
 
-static opf_rule_number judge_value(const opf_work *work, const opf_value *value, const opf_group *user, opf_pool *pool)
+static opf_rule_number judge_value(const opf_work *work, const opf_value *value, const opf_group *user, const opf_rule_settings *settings, opf_pool *pool)
 {
     bool behind = false;
     for (size_t s = 0; s < user->stages.list.count; s++) {
@@ -210,7 +207,7 @@ static opf_rule_number judge_value(const opf_work *work, const opf_value *value,
         opf_reading reading = {.stage = stage, .value = value, .user = user, .product = is_tiled_sum(stage), .epilogue = behind && !reduces};
         if (!opf_expr_visit(pool, stage->body, passes_by, &reading)) {
             opf_expr_visit(pool, stage->body, meet_load, &reading);
-            opf_rule_number rule = judge(work, &reading);
+            opf_rule_number rule = judge(work, &reading, settings);
             if (rule != OPF_RULE_PROLOGUE)
                 return rule;
         }
@@ -219,13 +216,13 @@ static opf_rule_number judge_value(const opf_work *work, const opf_value *value,
     return OPF_RULE_PROLOGUE;
 }
 
-opf_rule_number opf_prologue_fits(const opf_group *producer, const opf_group *user, opf_pool *pool, opf_arena *scratch)
+opf_rule_number opf_prologue_fits(const opf_group *producer, const opf_group *user, const opf_rule_settings *settings, opf_pool *pool, opf_arena *scratch)
 {
     opf_work work;
     if (!study_producer(producer, pool, scratch, &work))
         return OPF_RULE_PROLOGUE_DEAR;
     for (size_t r = 0; r < producer->results.count; r++) {
-        opf_rule_number rule = judge_value(&work, producer->results.data[r].value, user, pool);
+        opf_rule_number rule = judge_value(&work, producer->results.data[r].value, user, settings, pool);
         if (rule != OPF_RULE_PROLOGUE)
             return rule;
     }

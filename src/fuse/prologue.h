@@ -6,6 +6,6 @@
 
 /* `producer` and `user` are composed alone; every result of the producer is read by the user only. OPF_RULE_PROLOGUE, or
  * the rule that forbids it. */
-opf_rule_number opf_prologue_fits(const opf_group *producer, const opf_group *user, opf_pool *pool, opf_arena *scratch);
+opf_rule_number opf_prologue_fits(const opf_group *producer, const opf_group *user, const opf_rule_settings *settings, opf_pool *pool, opf_arena *scratch);
 
 #endif

@@ -4,6 +4,7 @@
 const opf_remedy opf_remedies[OPF_RULE_COUNT] = {
     [OPF_RULE_POLICY_NONE] = {"choose another policy: --fuse=tvm or --fuse=best", false},
     [OPF_RULE_PINNED_APART] = {"name both in one group of the groups file, with every node on the ways between them", false},
+    [OPF_RULE_SWITCHED_OFF] = {"take the line that switches it off out of the rule file ({place})", false},
     [OPF_RULE_MODEL_OUTPUT] = {"take '{value}' off the model's outputs", true},
     [OPF_RULE_NO_MEETING] = {"leave '{from}' one user, or make its users ({users}) lead to one node", true},
     [OPF_RULE_OPAQUE_PRODUCER] = {"write '{from}' ({from_op}) out in smaller operators; --try-decompose tests it where its standard gives such a form", false},

@@ -9,9 +9,7 @@
 
 enum {
     DEAR = 12,              /* operations an element from which a map is not computed twice; one exp is twice that */
-    LONGEST_ROW = 256 << 10,/* bytes: what a core's own cache holds beside other things */
-    FEW_ROWS = 8,           /* rows that do not occupy the threads of a machine … */
-    MUCH_WORK = 1 << 17,    /* … where a nest has so many operations */
+    MUCH_WORK = 1 << 17,    /* operations of a nest that should occupy all threads */
     MUCH_LARGER = 4,        /* results than a stage, so that how they are written counts */
     SMALL_SHARE = 16        /* what is this small a share of the nest may be computed by every part */
 };
@@ -371,7 +369,7 @@ static bool against_grain(const opf_row_stage *stage, int last_loop, double resu
 }
 
 /* A kept stage stands as deep as all loops outside are bound to it; its other axes are free. */
-static opf_row_verdict judge_kept(const opf_row_stage *stage, const opf_loop_order *order, double total)
+static opf_row_verdict judge_kept(const opf_row_stage *stage, const opf_loop_order *order, double total, const opf_rule_settings *settings)
 {
     const opf_stage *s = stage->stage;
     int depth = 0;
@@ -389,15 +387,15 @@ static opf_row_verdict judge_kept(const opf_row_stage *stage, const opf_loop_ord
     if (stage->is_result)
         return any_free ? refuse(OPF_RULE_NOT_ROWS, stage, 0) : (opf_row_verdict){.fits = true};
     double bytes = free_points * opf_dtype_bits(s->dtype) / 8;
-    if (bytes > LONGEST_ROW)
+    if (bytes > opf_threshold_of(settings, OPF_THRESHOLD_ROW_BYTES))
         return refuse(OPF_RULE_LONG_ROW, stage, (int64_t)bytes);
     bool shared_out = depth == 0 && work_of(stage, free_points) * SMALL_SHARE <= total;
-    if (positions < FEW_ROWS && total > MUCH_WORK && !shared_out)
+    if (positions < opf_threshold_of(settings, OPF_THRESHOLD_ROWS) && total > MUCH_WORK && !shared_out)
         return refuse(any_free && depth == 0 ? OPF_RULE_NOT_ROWS : OPF_RULE_FEW_ROWS, stage, 0);
     return (opf_row_verdict){.fits = true};
 }
 
-opf_row_verdict opf_rows_fit(const opf_group *group, opf_pool *pool, opf_arena *scratch)
+opf_row_verdict opf_rows_fit(const opf_group *group, const opf_rule_settings *settings, opf_pool *pool, opf_arena *scratch)
 {
     int n = (int)group->stages.list.count;
     opf_rows rows = {.group = group, .pool = pool, .n_inputs = (int)group->stages.inputs.count, .n_stages = n};
@@ -421,7 +419,7 @@ opf_row_verdict opf_rows_fit(const opf_group *group, opf_pool *pool, opf_arena *
     for (int s = 0; s < n; s++) {
         if (rows.stages[s].kept && against_grain(&rows.stages[s], order.count - 1, first->elements))
             return refuse(OPF_RULE_AGAINST_GRAIN, &rows.stages[s], 0);
-        opf_row_verdict verdict = rows.stages[s].kept ? judge_kept(&rows.stages[s], &order, total) : (opf_row_verdict){.fits = true};
+        opf_row_verdict verdict = rows.stages[s].kept ? judge_kept(&rows.stages[s], &order, total, settings) : (opf_row_verdict){.fits = true};
         if (!verdict.fits)
             return verdict;
     }

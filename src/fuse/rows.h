@@ -15,6 +15,6 @@ typedef struct opf_row_verdict {
 bool opf_stages_are_light(const opf_stages *stages);
 
 /* The group's stages and results must be set; no stage is a contraction or a window. */
-opf_row_verdict opf_rows_fit(const opf_group *group, opf_pool *pool, opf_arena *scratch);
+opf_row_verdict opf_rows_fit(const opf_group *group, const opf_rule_settings *settings, opf_pool *pool, opf_arena *scratch);
 
 #endif

@@ -51,7 +51,7 @@ static opf_outcome judge_siblings(opf_growth *growth, const opf_group *group, op
         reduces = reduces || group->stages.list.data[s]->combiner != OPF_COMBINE_NONE;
     opf_row_verdict verdict = {.fits = true};
     if (reduces)
-        verdict = opf_rows_fit(group, growth->fuser->pool, scratch);
+        verdict = opf_rows_fit(group, growth->fuser->settings, growth->fuser->pool, scratch);
     return (opf_outcome){.rule = verdict.fits ? OPF_RULE_SIBLINGS : verdict.rule, .blocker = verdict.blocker, .bytes = verdict.bytes};
 }
 

@@ -38,6 +38,16 @@ static const char *printed(opf_fuser *fuser, const char *sentence, const opf_rul
     return string;
 }
 
+/* Where the rule is switched off; of one that only hangs on others, where the first of those is. */
+static const char *switched_at(const opf_fuser *fuser, opf_rule_number rule)
+{
+    const char *const *off = fuser->settings->off;
+    for (int r = 0; !off[rule] && r < OPF_RULE_COUNT; r++)
+        if (off[r])
+            return off[r];
+    return off[rule];
+}
+
 static opf_rule_words words_of(opf_fuser *fuser, const opf_outcome *outcome, const opf_node *from, const opf_node *to, const opf_value *value)
 {
     opf_rule_words words = {
@@ -49,9 +59,26 @@ static opf_rule_words words_of(opf_fuser *fuser, const opf_outcome *outcome, con
         .blocker_op = outcome->blocker ? outcome->blocker->op : NULL,
         .bytes = outcome->bytes,
     };
+    if (outcome->rule == OPF_RULE_SWITCHED_OFF) {
+        words.off = opf_rules[outcome->off].id;
+        words.place = switched_at(fuser, outcome->off);
+    }
     if (outcome->rule == OPF_RULE_NO_MEETING || outcome->rule == OPF_RULE_PROLOGUE_SHARED || outcome->rule == OPF_RULE_COPY_DEAR)
         words.users = users_of(fuser, from);
     return words;
+}
+
+/* A use that is refused only because a rule is off: which one would have joined it. */
+static opf_outcome as_switched(const opf_fuser *fuser, opf_outcome outcome, size_t edge)
+{
+    const opf_fusion *unrestricted = fuser->unrestricted;
+    if (!unrestricted || edge >= unrestricted->edges.count || opf_rules[outcome.rule].verdict != OPF_REFUSED)
+        return outcome;
+    const opf_edge *before = &unrestricted->edges.data[edge];
+    for (int r = OPF_RULE_SINGLE + 1; before->verdict != OPF_REFUSED && r < OPF_RULE_COUNT; r++)
+        if (opf_rules[r].id == before->rule)
+            return (opf_outcome){.rule = OPF_RULE_SWITCHED_OFF, .off = (opf_rule_number)r};
+    return outcome;
 }
 
 /* The smallest change that would allow it; NULL where nothing is refused. */
@@ -80,7 +107,7 @@ static opf_outcome settle(opf_fuser *fuser, const opf_node *from, const opf_node
 
 static void add_edge(opf_fuser *fuser, const opf_node *from, const opf_node *to, const opf_value *value)
 {
-    opf_outcome outcome = settle(fuser, from, to, value);
+    opf_outcome outcome = as_switched(fuser, settle(fuser, from, to, value), fuser->fusion->edges.count);
     opf_rule_words words = words_of(fuser, &outcome, from, to, value);
     opf_edge edge = {
         .from = from, .to = to, .value = value,
@@ -114,6 +141,19 @@ static int users(opf_fuser *fuser, const opf_value *value, opf_node **out)
     return count;
 }
 
+/* A pair that is apart only because rules are off. */
+static opf_sibling switched_pair(opf_fuser *fuser, opf_sibling pair)
+{
+    size_t at = fuser->fusion->siblings.count;
+    if (!fuser->unrestricted || at >= fuser->unrestricted->siblings.count || pair.verdict != OPF_REFUSED || fuser->unrestricted->siblings.data[at].verdict != OPF_FUSED)
+        return pair;
+    opf_rule_words words = {.from = pair.a->name, .to = pair.b->name, .off = opf_rules[OPF_RULE_SIBLINGS].id, .place = switched_at(fuser, OPF_RULE_SIBLINGS)};
+    pair.rule = opf_rules[OPF_RULE_SWITCHED_OFF].id;
+    pair.reason = printed(fuser, opf_rules[OPF_RULE_SWITCHED_OFF].sentence, &words, "");
+    pair.remedy = printed(fuser, opf_remedies[OPF_RULE_SWITCHED_OFF].sentence, &words, "");
+    return pair;
+}
+
 /* Pairs among the first users of a value. Single numbers are in the code of each, and constants are shared by chance. */
 static void add_siblings(opf_fuser *fuser, const opf_value *value)
 {
@@ -126,7 +166,7 @@ static void add_siblings(opf_fuser *fuser, const opf_value *value)
             list[kept++] = list[k];
     for (int a = 0; a < kept; a++)
         for (int b = a + 1; b < kept; b++)
-            OPF_PUSH(fuser->arena, &fuser->fusion->siblings, opf_siblings_compare(fuser, list[a], list[b], value));
+            OPF_PUSH(fuser->arena, &fuser->fusion->siblings, switched_pair(fuser, opf_siblings_compare(fuser, list[a], list[b], value)));
 }
 
 void opf_fusion_explain(opf_fuser *fuser)

@@ -43,6 +43,38 @@ static void explain_is_read_back(void **unused)
     }
 }
 
+/* The nodes that explain names are those that policy best's passes have left: pinned, they give the same kernels. */
+static void best_is_pinned_under_its_own_passes(void **unused)
+{
+    (void)unused;
+    static const struct { const char *folder, *file; } models[] = {
+        {"grouping", "resnet_basic_block.onnx"}, {"grouping", "squeeze_excite.onnx"}, {"grouping", "concat_of_concats.onnx"},
+        {"rows", "attention_plain.onnx"}, {"../../examples/ppocr_cls_v2", "model.onnx"}};
+    for (size_t m = 0; m < OPF_COUNT(models); m++) {
+        opf_diags *diags = opf_diags_new();
+        opf_module *module = load(models[m].folder, models[m].file, OPF_POLICY_BEST, diags);
+        const opf_fusion *first = fuse(module, &(opf_fuse_options){.policy = OPF_POLICY_BEST}, diags);
+        opf_text text = {0};
+        assert_int_equal(opf_explain_json(first, &text), OPF_OK);
+        const char *path = write_file(opf_text_string(&text));
+        assert_int_equal(opf_groups_file_passes(path, OPF_POLICY_TVM), OPF_POLICY_BEST);
+        const opf_fusion *again = fuse(module, &(opf_fuse_options){.policy = OPF_POLICY_BEST, .groups_file = path}, diags);
+        assert_int_equal(again->groups.count, first->groups.count);
+        int64_t bytes[2] = {0};
+        for (size_t g = 0; g < first->groups.count; g++) {
+            bytes[0] += first->groups.data[g]->bytes_after;
+            bytes[1] += again->groups.data[g]->bytes_after;
+            assert_int_equal(again->groups.data[g]->nodes.count, first->groups.data[g]->nodes.count);
+            assert_int_equal(again->groups.data[g]->step, first->groups.data[g]->step);
+        }
+        assert_int_equal(bytes[0], bytes[1]);
+        unlink(path);
+        opf_text_free(&text);
+        opf_module_free(module);
+        opf_diags_free(diags);
+    }
+}
+
 static const struct { const char *text; size_t errors; const char *message; } mistakes[] = {
     {"{", 1, "line 1"},
     {"[]", 1, "no list of groups"},
@@ -73,6 +105,6 @@ static void mistakes_are_said(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(explain_is_read_back), cmocka_unit_test(mistakes_are_said)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(explain_is_read_back), cmocka_unit_test(best_is_pinned_under_its_own_passes), cmocka_unit_test(mistakes_are_said)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
