@@ -6,7 +6,9 @@
  *   f(a)    growth of f over the interval + k u|e|, k the stated error of the prelude's function in ULP
  *   sum     the terms' bounds + c(n) u times the sum of the terms' magnitudes
  * The order of a sum is a schedule's choice: any order stays below n - 1 roundings; where n is large, roundings are taken as
- * independent and 6 sqrt(n) of them as the most (Higham and Mary 2019: exceeded with a chance below 3e-8 a sum). */
+ * independent and 6 sqrt(n) of them as the most (Higham and Mary 2019: exceeded with a chance below 3e-8 a sum).
+ * A softmax that goes by blocks of its columns multiplies what earlier blocks left by e^(old - new largest): k + 1 more roundings of
+ * its powers a block. */
 #include "check/bound.h"
 
 #include <math.h>
@@ -29,7 +31,7 @@ typedef struct bounding {
     int *bound_of;             /* per stage of the group: its bound's index in stages.list, -1: exact, -2: none can be stated */
     opf_map known;             /* expression → its bound; of the stage at hand */
     bool lost;                 /* no bound can be stated for the stage at hand */
-    int winograd;              /* stage whose sum goes by Winograd's products, -1 for none */
+    const opf_bound_schedule *schedule;
     opf_error_bound *out;
 } bounding;
 
@@ -112,12 +114,14 @@ static const opf_expr *grown(bounding *b, const opf_expr *e, const opf_expr *ea)
     }
 }
 
+enum { FUNCTION_ERROR = 8 };
+
 /* Errors of the prelude's functions in ULP of the result, rounded up (docs/numerics.md); ULP are two roundoffs. */
 static double own_error(const opf_expr *e) {
     switch (e->op) {
     case OPF_OP_NEG: case OPF_OP_ABS: case OPF_OP_SIGN: case OPF_OP_FLOOR: case OPF_OP_CEIL: case OPF_OP_ROUND: case OPF_OP_TRUNC: case OPF_OP_MIN: case OPF_OP_MAX: case OPF_OP_FMOD: return 0;
     case OPF_OP_ADD: case OPF_OP_SUB: case OPF_OP_MUL: case OPF_OP_DIV: case OPF_OP_SQRT: return 1;
-    default: return 8;
+    default: return FUNCTION_ERROR;
     }
 }
 
@@ -275,6 +279,19 @@ static int bound_reduction(bounding *b, const opf_stage *stage, const opf_expr *
  * another one. In wide types the roundings on the way hold that. */
 static double stored_roundings(opf_dtype dtype) { return opf_dtype_bits(dtype) <= 16 ? 2 : 1; }
 
+/* Powers relative to the largest of blocks so far: each block behind may multiply by another power. The subtractions altogether
+ * round no more than one would, for the largest only grows. */
+static double rescalings(const bounding *b, int number) {
+    const opf_bound_schedule *schedule = b->schedule;
+    const opf_stage *stage = b->group->stages.list.data[number];
+    int64_t extent;
+    double most = 0;
+    if (schedule->rescaled_columns == 0 || number != schedule->rescaled) return 0;
+    for (int k = 0; k < stage->n_axes; k++) /* the columns are one of the axes */
+        if (opf_dim_eval(stage->extents[k], b->symbols, &extent)) most = fmax(most, ceil((double)extent / (double)schedule->rescaled_columns));
+    return most * (FUNCTION_ERROR + 1);
+}
+
 static void bound_stage(bounding *b, int number) {
     const opf_stage *stage = b->group->stages.list.data[number];
     b->known = opf_map_new(b->arena);
@@ -286,14 +303,14 @@ static void bound_stage(bounding *b, int number) {
     }
     if (stage->combiner == OPF_COMBINE_NONE) {
         /* a value that is stored in a narrower type than it was computed in; the evaluator's own rounding of each node */
-        error = plus(b, error, rounded(b, load_stage(b, stage, number, stage->dtype), stored_roundings(stage->dtype)));
+        error = plus(b, error, rounded(b, load_stage(b, stage, number, stage->dtype), stored_roundings(stage->dtype) + rescalings(b, number)));
         b->bound_of[number] = error ? add_stage(b, stage, OPF_COMBINE_NONE, error) : -1;
         return;
     }
     int sum = bound_reduction(b, stage, error);
     const opf_expr *own = rounded(b, load_stage(b, stage, number, stage->dtype), stage->combiner == OPF_COMBINE_PROD ? terms_of(b, stage) : stored_roundings(stage->dtype));
     if (sum == -2 || (sum == -1 && !own)) b->bound_of[number] = sum;
-    else if (sum >= 0 && number == b->winograd) {
+    else if (sum >= 0 && number == b->schedule->winograd) {
         opf_stage map = *stage;
         map.n_axes -= 2;
         const opf_expr *most = load_stage(b, &map, spread(b, stage, sum), OPF_FLOAT32);
@@ -303,11 +320,11 @@ static void bound_stage(bounding *b, int number) {
 
 /* ---- the group ---- */
 
-opf_status opf_bound_group(opf_error_bound *out, const opf_group *group, opf_pool *pool, const opf_tensor *const *inputs, const bool *inexact, int winograd, const int64_t *symbols,
-                           opf_arena *arena) {
+opf_status opf_bound_group(opf_error_bound *out, const opf_group *group, opf_pool *pool, const opf_tensor *const *inputs, const bool *inexact,
+                           const opf_bound_schedule *schedule, const int64_t *symbols, opf_arena *arena) {
     int n = (int)group->stages.list.count, n_results = (int)group->results.count;
     *out = (opf_error_bound){.errors = OPF_ARRAY(arena, opf_tensor *, n_results + 1)};
-    bounding b = {.pool = pool, .arena = arena, .group = group, .inexact = inexact, .winograd = winograd, .symbols = symbols, .bound_of = OPF_ARRAY(arena, int, n + 1), .out = out};
+    bounding b = {.pool = pool, .arena = arena, .group = group, .inexact = inexact, .schedule = schedule, .symbols = symbols, .bound_of = OPF_ARRAY(arena, int, n + 1), .out = out};
     for (size_t i = 0; i < group->stages.inputs.count; i++) OPF_PUSH(arena, &b.stages.inputs, group->stages.inputs.data[i]);
     for (int i = 0; i < n; i++) OPF_PUSH(arena, &b.stages.list, group->stages.list.data[i]);
     for (int i = 0; i < n; i++) bound_stage(&b, i);

@@ -11,10 +11,16 @@ typedef struct opf_error_bound {
     bool has_sum, has_approximation, has_rounding; /* a reduction; a transcendental function; a rounding to integers */
 } opf_error_bound;
 
+/* What a schedule does in another way than its stages say. */
+typedef struct opf_bound_schedule {
+    int winograd;              /* stage whose sum goes by Winograd's products, -1 for none */
+    int64_t rescaled_columns;  /* as of opf_nest: stage `rescaled` is computed relative to the largest of blocks so far; 0: none is */
+    int rescaled;
+} opf_bound_schedule;
+
 /* inputs[i]: tensor of stages.inputs[i], exact but for those with inexact[i] (constants that a pass has rounded anew).
- * winograd:
- * the stage whose sum goes by Winograd's products, -1 for none. symbols: by symbol index. Memory of `out` is the arena's. Problems of the evaluation are reported. */
-opf_status opf_bound_group(opf_error_bound *out, const opf_group *group, opf_pool *pool, const opf_tensor *const *inputs, const bool *inexact, int winograd, const int64_t *symbols,
-                           opf_arena *arena);
+ * symbols: by symbol index. Memory of `out` is the arena's. Problems of the evaluation are reported. */
+opf_status opf_bound_group(opf_error_bound *out, const opf_group *group, opf_pool *pool, const opf_tensor *const *inputs, const bool *inexact,
+                           const opf_bound_schedule *schedule, const int64_t *symbols, opf_arena *arena);
 
 #endif

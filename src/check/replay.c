@@ -143,7 +143,8 @@ static void check_kernel(replaying *r, const opf_step *step, int index) {
     opf_error_bound bound = {0};
     const opf_tile *tile = step->nest->tile;
     if (known) {
-        opf_status status = opf_bound_group(&bound, group, r->program->module->pool, inputs, inexact, tile && tile->winograd ? tile->anchor : -1, r->symbols, r->arena);
+        opf_bound_schedule schedule = {tile && tile->winograd ? tile->anchor : -1, step->nest->rescaled_columns, step->nest->rescaled};
+        opf_status status = opf_bound_group(&bound, group, r->program->module->pool, inputs, inexact, &schedule, r->symbols, r->arena);
         if (status != OPF_OK && r->status == OPF_OK) r->status = status;
     }
     for (size_t k = 0; k < group->results.count; k++) {

@@ -1,9 +1,11 @@
 /* Plans in blocks of rows: which stages are kept, what stands for their axes, which loop is the rows'. */
 #include "fuse/blocks.h"
+#include "fuse/stream.h"
 
 enum {
     DEAR = 12,     /* operations an element from which a map is not computed twice; one exp is twice that */
-    FEWEST = 4     /* rows, columns and terms from which a register tile pays */
+    FEWEST = 4,    /* rows, columns and terms from which a register tile pays */
+    STREAM_FROM = 32 << 10 /* bytes that a row leaves from which a softmax goes by blocks of its columns: a block of rows then fills L2 */
 };
 static const double REPEATED = 1.5; /* evaluations an element from which a dear map is kept */
 
@@ -501,11 +503,19 @@ static bool all_bound_alike(const planner *p)
     return true;
 }
 
+static void stream_long_rows(planner *p)
+{
+    double bytes = 0;
+    for (int s = 0; s < p->n_stages; s++)
+        if (p->plan->stages[s]) bytes += opf_block_row_bytes(p->stages, p->plan, p->plan->stages[s]);
+    if (bytes > STREAM_FROM) opf_blocks_stream(p->stages, p->n_results, p->pool, p->plan);
+}
+
 bool opf_blocks_plan(const opf_stages *stages, int n_results, const int *results, opf_pool *pool, opf_arena *arena, opf_block_plan *plan)
 {
     planner p = {.stages = stages, .n_inputs = (int)stages->inputs.count, .n_stages = (int)stages->list.count, .n_results = n_results,
                  .results = results, .pool = pool, .arena = arena, .plan = plan};
-    *plan = (opf_block_plan){.row = -1};
+    *plan = (opf_block_plan){.row = -1, .power = -1, .largest = -1};
     p.kept = OPF_ARRAY(arena, bool, p.n_stages + 1);
     for (int s = 0; s < p.n_stages; s++) p.kept[s] = stages->list.data[s]->combiner != OPF_COMBINE_NONE;
     choose_kept(&p);
@@ -529,5 +539,6 @@ bool opf_blocks_plan(const opf_stages *stages, int n_results, const int *results
         any = placed->product = true;
         divide_later(&p, placed);
     }
+    stream_long_rows(&p);
     return any;
 }

@@ -13,11 +13,16 @@
 
 enum { OPF_BLOCK_AXES = 2 * OPF_MAX_RANK };
 
+/* Where a kept stage stands in plans that stream (stream.h); all of them before, in others. */
+typedef enum opf_block_part { OPF_BLOCK_BEFORE, OPF_BLOCK_STREAM, OPF_BLOCK_BEHIND } opf_block_part;
+
 typedef struct opf_block_stage {
     int stage;                    /* position in the list */
     bool product;
     int axis[OPF_MAX_RANK];       /* per plain axis the variable that stands for it, -1: one element */
     int n_free, free[OPF_MAX_RANK], n_reduce, reduce[OPF_MAX_RANK]; /* variables, in the stage's order; units left out */
+    opf_block_part part;
+    int streamed;                 /* in the stream: the variable, free or reduced, of which a block exists at a time */
     const opf_expr *term, *second;/* over the plan's variables; loads name the list's inputs and kept stages */
 } opf_block_stage;
 
@@ -29,6 +34,7 @@ typedef struct opf_block_plan {
     int row;
     int n_inner, inner[OPF_BLOCK_AXES]; /* what the results have besides */
     opf_block_stage **stages;     /* by stage; NULL: computed where it is read, or not needed */
+    int power, largest;           /* stages e^(x - largest x) and the largest x, of plans that stream; -1 */
     const opf_expr **values;      /* by result, as `term` */
     const opf_expr *(*points)[OPF_MAX_RANK]; /* by result: its index on each axis */
 } opf_block_plan;

@@ -3,11 +3,16 @@
  * What it saves is the writing and reading of the values between its stages. What it may cost is that the factor of a
  * product that has no rows (weights, keys, values) is read once for each block of rows. That is free while the factor stays in
  * a core's own cache, so that attention always gains; a layer of a large network, whose weights do not, would lose. */
+#include <math.h>
+
 #include "fuse/blocks.h"
+#include "fuse/cost.h"
 #include "fuse/rows.h"
+#include "fuse/stream.h"
 
 enum {
     ROWS = 32,               /* of a block */
+    STREAMED_ROWS = 64,      /* where columns go by blocks too */
     MUCH_WORK = 1 << 20      /* operations of a nest that should occupy all threads */
 };
 
@@ -16,8 +21,9 @@ typedef struct opf_block_study {
     const opf_rule_settings *settings;
     opf_pool *pool;
     const opf_block_plan *plan;
-    double rows, units; /* units of ROWS rows */
+    double rows, block, units; /* in all, of a block, and blocks */
     double row_bytes, saved_bytes, again_bytes, work;
+    double factor;      /* bytes of the largest factor without rows */
     int kept;
     const opf_node *widest, *again; /* the stage with the longest row, the product that reads most again */
 } opf_block_study;
@@ -44,15 +50,16 @@ static void study_stage(opf_block_study *study, const opf_block_stage *placed)
     const opf_stage *stage = study->group->stages.list.data[placed->stage];
     double outer = product_of(plan, plan->n_outer, plan->outer), blocks = study->units / outer;
     double free = product_of(plan, placed->n_free, placed->free), reduced = product_of(plan, placed->n_reduce, placed->reduce);
-    double bytes = free * opf_dtype_bits(stage->dtype) / 8;
+    double bytes = free * opf_dtype_bits(stage->dtype) / 8, left = opf_block_row_bytes(&study->group->stages, plan, placed);
     study->kept++;
     study->work += outer * study->rows * free * reduced;
-    if (placed->n_free && (!study->widest || bytes > study->row_bytes))
+    if (placed->n_free && (!study->widest || left > study->row_bytes))
         study->widest = stage->origin;
-    study->row_bytes += bytes;
+    study->row_bytes += left;
     if (!is_result(study->group, placed->stage))
         study->saved_bytes += 2 * outer * study->rows * bytes;
     double factor = free * reduced * 4;
+    study->factor = fmax(study->factor, placed->product ? factor : 0);
     if (placed->product && factor > opf_threshold_of(study->settings, OPF_THRESHOLD_FACTOR_BYTES)) {
         study->again_bytes += (blocks - 1) * outer * factor;
         study->again = stage->origin;
@@ -63,7 +70,8 @@ static void study_plan(opf_block_study *study)
 {
     const opf_block_plan *plan = study->plan;
     study->rows = (double)opf_dim_nominal(plan->extents.data[plan->row]);
-    double blocks = (double)(((int64_t)study->rows + ROWS - 1) / ROWS);
+    study->block = plan->power >= 0 ? STREAMED_ROWS : ROWS;
+    double blocks = ceil(study->rows / study->block);
     study->units = product_of(plan, plan->n_outer, plan->outer) * blocks;
     for (size_t s = 0; s < study->group->stages.list.count; s++)
         if (plan->stages[s])
@@ -142,9 +150,10 @@ opf_block_verdict opf_blocks_fit(const opf_group *group, const opf_rule_settings
         return refused(OPF_RULE_NOT_BLOCKS, first, 0);
     if (study.row_bytes > opf_threshold_of(settings, OPF_THRESHOLD_BLOCK_ROW_BYTES))
         return refused(OPF_RULE_LONG_ROW, study.widest, (int64_t)study.row_bytes);
-    if (study.again_bytes > study.saved_bytes)
+    double again = opf_seconds_of_bytes(study.again_bytes, study.factor), saved = opf_seconds_of_bytes(study.saved_bytes, study.saved_bytes);
+    if (plan.power >= 0 ? again > saved : study.again_bytes > study.saved_bytes)
         return refused(OPF_RULE_BLOCKS_AGAIN, study.again, (int64_t)study.again_bytes);
-    if (study.units * ROWS / 8 < opf_threshold_of(settings, OPF_THRESHOLD_BLOCK_UNITS) && study.work > MUCH_WORK)
+    if (study.units * study.block / 8 < opf_threshold_of(settings, OPF_THRESHOLD_BLOCK_UNITS) && study.work > MUCH_WORK)
         return refused(OPF_RULE_FEW_ROWS, study.widest ? study.widest : first, 0);
     return (opf_block_verdict){.rule = OPF_RULE_BLOCKS};
 }

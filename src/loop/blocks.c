@@ -5,7 +5,7 @@
  * steps has a place for each row of the block. */
 #include "loop/blocks.h"
 
-enum { MOST_ROWS = 32, LEAST_ROWS = 8, ENOUGH_UNITS = 16, LINE = 16 /* floats of a cache line */ };
+enum { MOST_ROWS = 32, MOST_STREAMED_ROWS = 64, LEAST_ROWS = 8, ENOUGH_UNITS = 16, LINE = 16 /* floats of a cache line */ };
 
 static int64_t nominal(opf_dim dim) { int64_t value = opf_dim_nominal(dim); return value < 1 ? 1 : value; }
 
@@ -14,6 +14,8 @@ static int64_t nominal(opf_dim dim) { int64_t value = opf_dim_nominal(dim); retu
 static opf_item *item_of(opf_scheduler *s, const opf_block_plan *plan, const opf_block_stage *placed) {
     opf_item *item = OPF_NEW(s->arena, opf_item);
     *item = (opf_item){.stage = placed->stage, .term = placed->term, .second = placed->second, .buffer = -1, .depth = plan->n_outer + 1};
+    item->streams = placed->part == OPF_BLOCK_STREAM;
+    item->streamed = placed->streamed;
     for (int k = 0; k < s->stages[placed->stage]->n_axes; k++) item->axis[k] = placed->axis[k];
     for (int k = 0; k < placed->n_free; k++) opf_axes_add(&item->free, placed->free[k]);
     for (int k = 0; k < placed->n_reduce; k++) opf_axes_add(&item->reduce, placed->reduce[k]);
@@ -37,6 +39,7 @@ static void take_variables(opf_scheduler *s, opf_block_plan *plan, int n_results
         placed->term = opf_expr_bind(s->pool, placed->term, count, bind);
         if (placed->second) placed->second = opf_expr_bind(s->pool, placed->second, count, bind);
         for (int k = 0; k < s->stages[i]->n_axes; k++) placed->axis[k] += placed->axis[k] < 0 ? 0 : base;
+        placed->streamed += base;
         for (int k = 0; k < placed->n_free; k++) placed->free[k] += base;
         for (int k = 0; k < placed->n_reduce; k++) placed->reduce[k] += base;
     }
@@ -64,22 +67,30 @@ static opf_root root_of(opf_scheduler *s, const opf_block_plan *plan, int n_resu
 
 /* ---- steps of a block ---- */
 
-/* Step of each item: products have one of their own, all between two of them share one. Results belong to the last. */
+/* Numbers the items of a part of the plan behind `step`: products have a step of their own, all between two of them share one.
+ * The last step; `rows`: it is one of rows. */
+static int number_part(opf_rows_nest *n, opf_block_part part, int step, bool *rows) {
+    for (int i = 0; i < n->s->n_stages; i++) {
+        if (!n->root->items[i] || n->plan->stages[i]->part != part) continue;
+        if (n->product[i] || !*rows) step++;
+        n->step[i] = step;
+        *rows = !n->product[i];
+    }
+    return step;
+}
+
+/* The stream is one step. Results belong to the last. */
 static void number_steps(opf_rows_nest *n) {
     n->step = OPF_ARRAY(n->s->arena, int, n->s->n_stages + 1);
-    int step = 0;
     bool rows = false;
-    for (int i = 0; i < n->s->n_stages; i++) {
-        if (!n->root->items[i]) continue;
-        if (n->product[i]) {
-            n->step[i] = step += 1;
-            rows = false;
-        } else {
-            if (!rows) step++;
-            rows = true;
-            n->step[i] = step;
-        }
+    int step = number_part(n, OPF_BLOCK_BEFORE, 0, &rows);
+    if (n->plan->power >= 0) {
+        n->stream = step += 1;
+        for (int i = 0; i < n->s->n_stages; i++)
+            if (n->root->items[i] && n->root->items[i]->streams) n->step[i] = step;
+        rows = false;
     }
+    step = number_part(n, OPF_BLOCK_BEHIND, step, &rows);
     n->n_steps = rows ? step : step + 1;
 }
 
@@ -113,12 +124,14 @@ static opf_dim rounded(opf_scheduler *s, opf_dim extent, int64_t to) { return op
 
 static opf_dim free_elements(const opf_rows_nest *n, const opf_item *item) { return opf_extent_product(n->s, &item->free, 0, item->free.count); }
 
-/* What each row of the block has of the item; NULL: nothing, it is gone with its row. */
+/* What each row of the block has of the item; NULL: nothing, it is gone with its row. Of an item whose columns are streamed it has
+ * a block of these. */
 static void choose_pitches(opf_rows_nest *n) {
     n->pitch = OPF_ARRAY(n->s->arena, opf_dim, n->s->n_stages + 1);
     for (int i = 0; i < n->s->n_stages; i++) {
         const opf_item *item = n->root->items[i];
-        if (!item || !(n->product[i] || outlives_step(n, i))) continue;
+        if (item && item->streams && opf_axes_has(&item->free, item->streamed)) n->pitch[i] = opf_int(n->s->pool, n->columns);
+        if (!item || n->pitch[i] || !(item->streams || n->product[i] || outlives_step(n, i))) continue;
         n->pitch[i] = item->free.count ? rounded(n->s, free_elements(n, item), LINE) : opf_int(n->s->pool, 1);
     }
 }
@@ -132,12 +145,20 @@ static int64_t floats_of_a_row(const opf_rows_nest *n) {
     return floats;
 }
 
-/* A sixteenth of L2 for what rows leave, and units for all threads. */
+/* A block of columns: small enough for many rows, whole vectors. */
+static void choose_columns(opf_rows_nest *n) {
+    int64_t fitting = n->s->nest->machine->l2_bytes / 2048 / LINE * LINE;
+    n->columns = fitting < LINE ? LINE : fitting > OPF_BLOCK_COLUMNS ? OPF_BLOCK_COLUMNS : fitting;
+}
+
+/* An eighth of L2 for what rows leave, and units for all threads. Columns that are streamed are read again for each block of rows:
+ * a block has more of these then. */
 static void choose_rows(opf_rows_nest *n) {
     opf_scheduler *s = n->s;
+    int64_t most = n->stream ? MOST_STREAMED_ROWS : MOST_ROWS;
     int64_t fitting = s->nest->machine->l2_bytes / 8 / 4 / floats_of_a_row(n), rows = nominal(opf_extent(s, n->row)), outer = 1, known;
     for (int k = 0; k < n->depth - 1; k++) outer *= nominal(opf_extent(s, n->root->order.at[k]));
-    if (fitting > MOST_ROWS) fitting = MOST_ROWS;
+    if (fitting > most) fitting = most;
     while (fitting > LEAST_ROWS && outer * ((rows + fitting - 1) / fitting) < ENOUGH_UNITS) fitting /= 2;
     n->rows = fitting < LEAST_ROWS ? LEAST_ROWS : fitting;
     if (opf_is_int(opf_extent(s, n->row), &known) && known < n->rows) n->rows = known < 1 ? 1 : known;
@@ -206,15 +227,27 @@ static void emit_row_step(opf_rows_nest *n, opf_block *block, int step) {
     opf_leaf_over(s, row, inner, NULL, &n->root->outputs, false);
 }
 
+static void emit_product(opf_rows_nest *n, opf_block *block, int i) {
+    opf_scheduler *s = n->s;
+    const opf_item *item = n->root->items[i];
+    opf_code_note(s, block, s->stages[i]->name);
+    opf_block_factors factors = opf_block_product_factors(n, block, i);
+    opf_block_product(n, block, i, &factors, item->buffer, free_elements(n, item), opf_extent_product(s, &item->reduce, 0, item->reduce.count));
+}
+
 static void emit_steps(opf_rows_nest *n, opf_block *block) {
     opf_scheduler *s = n->s;
     for (int i = 0; i < s->n_stages; i++)
         if (n->root->items[i] && n->pitch[i]) opf_place_array(s, block, n->root->items[i]->buffer);
     for (int step = 1; step <= n->n_steps; step++) {
         bool rows = step == n->n_steps;
+        if (step == n->stream) {
+            opf_block_stream(n, block);
+            continue;
+        }
         for (int i = 0; i < s->n_stages; i++) {
             if (!n->root->items[i] || n->step[i] != step) continue;
-            if (n->product[i]) opf_block_product(n, block, i);
+            if (n->product[i]) emit_product(n, block, i);
             else rows = true;
         }
         if (rows) emit_row_step(n, block, step);
@@ -249,7 +282,7 @@ bool opf_blocks_emit(opf_scheduler *s, int n_results, const int *results) {
     if (!opf_blocks_plan(&stages, n_results, stored, s->pool, s->arena, &plan)) return false;
     take_variables(s, &plan, n_results, results);
     opf_root root = root_of(s, &plan, n_results, results);
-    opf_rows_nest n = {.s = s, .root = &root, .product = OPF_ARRAY(s->arena, bool, s->n_stages + 1), .copy = OPF_ARRAY(s->arena, int, s->n_stages + 1)};
+    opf_rows_nest n = {.s = s, .root = &root, .plan = &plan, .product = OPF_ARRAY(s->arena, bool, s->n_stages + 1), .copy = OPF_ARRAY(s->arena, int, s->n_stages + 1)};
     opf_axes domain = root.order;
     opf_block block = {0};
     s->root = domain;
@@ -260,6 +293,7 @@ bool opf_blocks_emit(opf_scheduler *s, int n_results, const int *results) {
     n.row = root.order.at[n.depth - 1];
     for (int i = 0; i < s->n_stages; i++) n.product[i] = root.items[i] && plan.stages[i]->product && opf_block_product_fits(&n, i);
     number_steps(&n);
+    choose_columns(&n);
     choose_pitches(&n);
     choose_rows(&n);
     place_rows(&n);

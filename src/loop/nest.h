@@ -102,6 +102,8 @@ typedef struct opf_nest {
     OPF_VEC(opf_packed) packed;/* packed[i] is handed to the kernel behind inputs and results */
     opf_dim units;             /* independent pieces of work: no use for more parts than this */
     opf_dim scratch_bytes;     /* per part, multiple of 64; 0 for none */
+    int64_t rescaled_columns;  /* not 0: a softmax goes by blocks of so many columns (loop/stream.c) … */
+    int rescaled;              /* … and this stage, its powers, is computed relative to the largest of the blocks so far */
     double flops;
     int64_t bytes;
     const char *schedule;      /* one line for banners, logs and --dump-after=loop */

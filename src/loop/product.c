@@ -171,24 +171,27 @@ static void choose_tile(const opf_rows_nest *n, opf_dim columns, opf_code *code)
         }
 }
 
-void opf_block_product(opf_rows_nest *n, opf_block *block, int stage) {
-    opf_scheduler *s = n->s;
+opf_block_factors opf_block_product_factors(opf_rows_nest *n, opf_block *block, int stage) {
     const opf_item *item = n->root->items[stage];
     operands of = operands_of(n, item);
     source a, b;
-    opf_code_note(s, block, s->stages[stage]->name);
     if (!a_in_place(n, item, of.a, &a)) a = copy_a(n, block, item, of.a);
     if (!b_in_place(n, item, of.b, &b)) b = copy_b(n, block, stage, of.b);
+    return (opf_block_factors){a.run, b.run, a.pitch, b.pitch};
+}
+
+void opf_block_product(opf_rows_nest *n, opf_block *block, int stage, const opf_block_factors *factors, int buffer, const opf_expr *columns, const opf_expr *depth) {
+    opf_scheduler *s = n->s;
     opf_code *code = opf_code_add(s, block, OPF_CODE_PRODUCT);
-    code->buffer = item->buffer;
+    code->buffer = buffer;
     code->offset = opf_int(s->pool, 0);
     code->value = n->pitch[stage];
-    code->operands[0] = a.run;
-    code->operands[1] = b.run;
-    code->from = a.pitch;
-    code->limit = b.pitch;
+    code->operands[0] = factors->a;
+    code->operands[1] = factors->b;
+    code->from = factors->a_pitch;
+    code->limit = factors->b_pitch;
     code->to = opf_variable(s, n->count);
-    code->columns = product(s, &item->free);
-    code->depth = product(s, &item->reduce);
-    choose_tile(n, code->columns, code);
+    code->columns = columns;
+    code->depth = depth;
+    choose_tile(n, columns, code);
 }

@@ -157,8 +157,9 @@ void opf_root_simplify(opf_scheduler *s, opf_root *root) {
         if (!item) continue;
         opf_slots own = {0};
         add_item(s, &own, item);
-        opf_axes_simplify(s, &item->free, &own);
-        opf_axes_simplify(s, &item->reduce, &own);
+        opf_axes *const axes[2] = {&item->free, &item->reduce};
+        for (int k = 0; k < 2; k++)
+            if (!item->streams || !opf_axes_has(axes[k], item->streamed)) opf_axes_simplify(s, axes[k], &own); /* others have that axis alone */
     }
 }
 

@@ -15,7 +15,7 @@
  * phases.c   one transcendental function a loop
  * reduce.c   reductions
  * root.c     roots: results, their kept stages, their loops
- * blocks.c   the same in blocks of rows, with register tiles (product.c)
+ * blocks.c   the same in blocks of rows, with register tiles (product.c); in blocks of columns too (stream.c)
  * scheduler.c variables, buffers, axes
  * schedule.c the whole */
 #ifndef OPF_LOOP_SCHEDULER_H
@@ -60,6 +60,8 @@ typedef struct opf_item {
     opf_axes bound;            /* those of them that are the root's */
     opf_axes free;             /* the others, in the stage's order */
     opf_axes reduce;
+    bool streams;              /* a block of `streamed`, one of its own axes, exists at a time (stream.c) */
+    int streamed;
     const opf_expr *term, *second;
     int depth;                 /* root loops outside */
     bool lane;                 /* computed for a chunk of the root's chunked variable */

@@ -1,6 +1,7 @@
 /* Groups of stages written as text, their kernels compiled, run and compared with a naive evaluation. One case:
  *
- *   size N 5 1 0                            a symbol and its values, run by run
+ *   size N 5 1 0                            a symbol and its values, run by run; the first is its nominal size
+ *   size N nominal 4096 5 1 0               the same with a nominal size that no run has
  *   in x float32 [N, 64]                    an input; `below 30` behind it: integers 0 … 29; `special`: with NaN and infinities
  *   stage m float32 [n=N] max [k=64] : x[n, k]
  *   stage y float32 [n=N, k=64] : x[n, k] - m[n]
@@ -167,15 +168,16 @@ static inline void case_size(kernel_case *c, char *line) {
     char name[32];
     int used;
     if (sscanf(line, "size %31s %n", name, &used) < 1) case_fail(c, "bad line '%s'", line);
-    int runs = 0, index = c->n_sizes++;
+    int runs = 0, index = c->n_sizes++, skipped = 0;
+    long long nominal = -1;
+    if (sscanf(line + used, "nominal %lld %n", &nominal, &skipped) == 1) used += skipped;
     char *at = line + used;
     for (char *end; runs < MOST_RUNS; at = end) {
         long long value = strtoll(at, &end, 10);
         if (end == at) break;
         c->values[index][runs++] = value;
     }
-    int64_t nominal = c->values[index][0];
-    c->sizes[index] = opf_symbol_new(c->pool, name, 0, INT64_MAX, nominal);
+    c->sizes[index] = opf_symbol_new(c->pool, name, 0, INT64_MAX, nominal < 0 ? c->values[index][0] : nominal);
     if (c->n_runs == 0) c->n_runs = runs;
     if (runs != c->n_runs) case_fail(c, "%s has %d values and not %d", name, runs, c->n_runs);
 }

@@ -294,6 +294,23 @@ q = g.op("Reshape", g.input("q", "b", 6, "m", 16), g.const([0, 2, 3, -1, 16], np
 k, v = g.input("k", "b", 2, 1, 16, "n"), g.input("v", "b", 2, 1, "n", 16)
 g.save(1, g.op("MatMul", g.op("Softmax", g.op("MatMul", q, k), axis=-1), v))
 
+
+
+def long_attention(name, causal, kernels=1):  # rows of scores so long that their softmax goes by blocks of columns
+    g = Graph(name)
+    q, k, v = g.input("q", 1, 2, 40, 16), g.input("k", 1, 2, 16, 4500), g.input("v", 1, 2, 4500, 24)
+    scores = g.op("Mul", g.op("MatMul", q, k), g.const(0.25))
+    if causal:  # queries stand at the end of the keys
+        at_query, at_key = g.const(np.arange(4460, 4500).reshape(40, 1), np.int64), g.const(np.arange(4500), np.int64)
+        scores = g.op("Where", g.op("GreaterOrEqual", at_query, at_key), scores, g.const(-np.inf))
+    else:
+        scores = g.op("Add", scores, g.input("mask", 1, 1, 1, 4500))
+    g.save(kernels, g.op("MatMul", g.op("Softmax", scores, axis=-1), v))
+
+
+long_attention("attention_long_causal", True)
+long_attention("attention_long_masked", False)
+
 g = Graph("attention_over_queries")  # normalised along the wrong axis: no attention, and no row holds what its result needs
 q, k, v = g.input("q", 4, 64, 16), g.input("k", 4, 16, 48), g.input("v", 4, 48, 24)
 g.save(3, g.op("MatMul", g.op("Softmax", g.op("MatMul", q, k), axis=1), v))
