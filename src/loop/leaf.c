@@ -100,6 +100,11 @@ static void innermost_loop(nest *n, const opf_range *innermost, opf_targets *tar
 
 /* ---- pieces of the innermost loop ---- */
 
+/* Is all of it there already? */
+static bool is_border(const opf_scheduler *s, const opf_targets *targets) {
+    return s->border && targets->list.count == 1 && targets->list.data[0].value == s->border;
+}
+
 static bool find_piece(opf_scheduler *s, opf_targets *targets, const opf_range *range, opf_break *found) {
     opf_axes none = {0};
     opf_slots slots = slots_of(s, targets);
@@ -109,6 +114,7 @@ static bool find_piece(opf_scheduler *s, opf_targets *targets, const opf_range *
 
 static void pieces(opf_scheduler *s, opf_block *block, opf_range range, opf_targets *targets) {
     opf_break found;
+    if (is_border(s, targets)) return;
     if (!find_piece(s, targets, &range, &found)) {
         nest n = {.s = s, .inside = block};
         innermost_loop(&n, &range, targets);
@@ -267,6 +273,7 @@ static bool find_box(opf_scheduler *s, const opf_axes *axes, bool chunk, const o
 }
 
 void opf_leaf_over(opf_scheduler *s, opf_block *block, opf_axes axes, const opf_chunk *chunk, opf_targets *targets, bool parallel) {
+    if (is_border(s, targets)) return;
     opf_slots slots = slots_of(s, targets);
     opf_axes_drop_units(s, &axes, &slots);
     opf_break found;

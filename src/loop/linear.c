@@ -41,8 +41,9 @@ static access item_access(const linearizer *l, const opf_expr *load) {
     access a = {.buffer = item->buffer, .scalar = opf_buffer_at(l->s, item->buffer)->memory == OPF_MEMORY_REGISTER};
     for (int i = 0; i < load->n_args; i++) {
         if (item->axis[i] < 0 || !opf_axes_has(&item->free, item->axis[i])) continue;
-        a.extents[a.rank] = stage->extents[i];
-        a.indices[a.rank++] = load->args[i];
+        bool placed = item->base && item->axis[i] == item->place;
+        a.extents[a.rank] = placed ? opf_extent(l->s, item->place) : stage->extents[i];
+        a.indices[a.rank++] = placed ? opf_sub(l->s->pool, load->args[i], item->base) : load->args[i];
     }
     return a;
 }

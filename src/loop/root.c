@@ -68,6 +68,7 @@ static void take_results(opf_scheduler *s, opf_item *item) {
         const opf_expr *indices[OPF_MAX_RANK];
         for (int i = 0; i < stage->n_axes; i++) {
             indices[i] = item->axis[i] < 0 ? opf_int(s->pool, 0) : opf_variable(s, item->axis[i]);
+            if (item->base && item->axis[i] == item->place) indices[i] = opf_add(s->pool, item->base, indices[i]);
             for (int j = 0; j < i; j++)
                 if (item->axis[i] >= 0 && item->axis[j] == item->axis[i]) return; /* a diagonal only */
         }
@@ -289,15 +290,43 @@ static void emit_item(emission *e, opf_block *block, opf_item *item) {
     const opf_stage *stage = stage_of(s, item);
     const opf_chunk *chunk = chunk_of(e, item->lane);
     opf_code_note(s, block, stage->name);
-    if (opf_buffer_at(s, item->buffer)->memory != OPF_MEMORY_REGISTER) opf_place_array(s, block, item->buffer);
+    if (opf_buffer_at(s, item->buffer)->memory != OPF_MEMORY_REGISTER && !item->border) opf_place_array(s, block, item->buffer);
     if (s->reduced[item->stage]) {
         opf_reduce(s, block, item, chunk);
     } else {
         opf_targets targets = {0};
         OPF_PUSH(s->arena, &targets.list, (opf_target){item->buffer, item->offset, item->term});
+        s->border = item->border;
         opf_leaf_over(s, block, item->free, chunk, &targets, false);
+        s->border = NULL;
     }
     if (item->results.list.count) opf_leaf_over(s, block, item->free, chunk, &item->results, false);
+}
+
+/* What stands around a padded operand: the same constant at the same places however often the item is computed. NULL: nothing. */
+static const opf_expr *border_of(const opf_scheduler *s, const opf_item *item) {
+    const opf_expr *inside = item->term, *border = NULL;
+    if (!opf_is_padding(s, item->stage) || s->reduced[item->stage] || item->depth == 0 || item->lane || item->free.count == 0) return NULL;
+    for (; inside->kind == OPF_EXPR_SELECT; inside = inside->args[1]) {
+        bool same = !opf_expr_has_load(inside->args[0]) && !opf_depends(inside->args[0], &item->bound) && !opf_depends(inside->args[0], &s->given);
+        if (!same || (border && inside->args[2] != border)) return NULL;
+        border = inside->args[2];
+    }
+    return border && border->n_args == 0 && border->kind != OPF_EXPR_LOAD && border->kind != OPF_EXPR_VAR ? border : NULL;
+}
+
+/* Borders are stored once, before the loops. */
+static void emit_borders(emission *e, opf_block *block) {
+    opf_scheduler *s = e->s;
+    for (int i = 0; i < s->n_stages; i++) {
+        opf_item *item = e->root->items[i];
+        if (!item || !(item->border = border_of(s, item))) continue;
+        opf_targets targets = {0};
+        opf_code_note(s, block, opf_arena_printf(s->arena, "borders of %s", stage_of(s, item)->name));
+        opf_place_array(s, block, item->buffer);
+        OPF_PUSH(s->arena, &targets.list, (opf_target){item->buffer, item->offset, item->border});
+        opf_leaf_over(s, block, item->free, NULL, &targets, false);
+    }
 }
 
 static void emit_items(emission *e, opf_block *block, int depth) {
@@ -341,6 +370,7 @@ static void emit_loops(emission *e, opf_block *block) {
         emit_outputs(e, block, 0, !s->fill);
         return;
     }
+    emit_borders(e, block);
     if (e->shared == 0 && !s->fill) block = emit_shared(e, block);
     for (int depth = 0;; depth++) {
         emit_items(e, block, depth);
@@ -359,6 +389,7 @@ static void emit_loops(emission *e, opf_block *block) {
 
 static void emit_kept(opf_scheduler *s, opf_block *block, opf_root *root) {
     emission e = {.s = s, .root = root};
+    opf_root_batch(s, root);
     opf_root_linear(s, root);
     opf_root_simplify(s, root);
     e.chunked = choose_chunked(s, root);

@@ -1,10 +1,10 @@
 /* Inside of the scheduler: from a group's stages to a tree of statements. Private to src/loop.
  *
- * window.c   padding of small windows as stages of its own
+ * window.c   padding of small windows as stages of its own; window_plane.c: windows over planes of narrow lines
  * bytes.c    results several elements of which share a byte
  * divide.c   divisions by what is computed once for many elements
  * expand.c   which stages are kept; every other one is inlined
- * attach.c   where kept stages are computed, and over which variables
+ * attach.c   where kept stages are computed, and over which variables; batch.c: planes for several values of the axis around
  * linear.c   loads at multi-dimensional indices → offsets; conditions that guard loads
  * axes.c     axes split by the factors that divisions ask for, and merged where everything walks alike
  * ranges.c   where a condition on a variable changes
@@ -64,6 +64,9 @@ typedef struct opf_item {
     int streamed;
     const opf_expr *term, *second;
     int depth;                 /* root loops outside */
+    const opf_expr *base;      /* not NULL: computed for a block of the root's axis around it (batch.c), which begins here … */
+    int place;                 /* … by this free variable */
+    const opf_expr *border;    /* not NULL: the array holds this everywhere before the loops, and only what differs is stored in them */
     bool lane;                 /* computed for a chunk of the root's chunked variable */
     int buffer;
     const opf_expr *offset;    /* where the element of the free variables (and the lane) lies; NULL: a register */
@@ -92,6 +95,7 @@ typedef struct opf_scheduler {
     int n_inputs, n_stages;
     const opf_stage **stages;  /* the group's, with what the schedule adds; loads name them by n_inputs + position */
     int *padding;              /* by stage: the one that pads its operand; -1: none */
+    int *plane;                /* by stage: of a window over a whole plane (window_plane.c) the axes around the plane; else 0 */
     int *result_stage;         /* by result */
     bool *reduced;             /* by stage: a reduction that is not written out */
     bool *kept, *never_kept;
@@ -104,6 +108,7 @@ typedef struct opf_scheduler {
     const opf_fill *fill;      /* NULL: a nest that the parts share */
     opf_axes given;            /* of a fill: variables that are set outside */
     bool relies_on_root;       /* … and something depends on that */
+    const opf_expr *border;    /* of the item that is being emitted */
     opf_dim scratch_bytes;
     opf_dim units;
     opf_text schedule;
@@ -247,6 +252,10 @@ void opf_reduce(opf_scheduler *s, opf_block *block, opf_item *item, const opf_ch
 /* Finds the root's items: bound and free axes, depths, the order of the loops. False where a kept map turned out not to be
  * worth it (noted in never_kept): everything is to be done again. */
 bool opf_attach(opf_scheduler *s, opf_root *root);
+
+/* ---- batch.c ---- */
+/* Splits the root's axis around planes of windows, which are then computed for a block of it; before opf_root_linear. */
+void opf_root_batch(opf_scheduler *s, opf_root *root);
 
 /* ---- root.c ---- */
 /* The nest of results of one domain (positions in the group's results). False as opf_attach. */

@@ -3,30 +3,15 @@
  * no borders to cut off, and each element of the operand is copied once but read by many taps. Along the last axis positions
  * lie by phase u % stride, then by place u / stride, so that neighbouring outputs read neighbours whatever the stride. */
 #include "loop/divide.h"
-#include "loop/scheduler.h"
+#include "loop/window.h"
 
 enum {
     MOST_TAPS = 25,
     FEWEST_TAPS = 4,
     FEW_TAPS = 9,            /* all at once; more are taken line by line where they can be */
     MOST_PHASES = 4,
-    MOST_POSITIONS = 16384,  /* of a padded plane: 64 KiB of float32 */
-    PLACEHOLDER = 1 << 28    /* tensor numbers of padded stages before all stages are numbered anew */
+    MOST_POSITIONS = 16384   /* of a padded plane: 64 KiB of float32 */
 };
-
-/* One axis of positions: u = stride * plain + dilation * tap. */
-typedef struct position { int plain, tap; int64_t stride, dilation; } position;
-
-typedef struct window {
-    opf_scheduler *s;
-    const opf_stage *stage;
-    const opf_expr *guarded;      /* the select around the operand */
-    int n_positions;
-    position positions[OPF_MAX_RANK];
-    const opf_expr *body;         /* `guarded` over plain variables and, behind all others, the positions */
-} window;
-
-static int all_variables(const opf_stage *stage) { return stage->n_axes + stage->n_reduce; }
 
 static bool constant_coefficient(opf_scheduler *s, const opf_expr *e, int variable, int64_t *value) {
     const opf_expr *coefficient, *rest;
@@ -34,8 +19,8 @@ static bool constant_coefficient(opf_scheduler *s, const opf_expr *e, int variab
 }
 
 /* The one plain variable that stands beside the tap in an index. */
-static bool read_position(const window *w, const opf_expr *index, int tap, position *out) {
-    *out = (position){-1, tap, 0, 0};
+static bool read_position(const opf_window *w, const opf_expr *index, int tap, opf_position *out) {
+    *out = (opf_position){-1, tap, 0, 0};
     if (!constant_coefficient(w->s, index, tap, &out->dilation) || out->dilation < 1) return false;
     for (int v = w->s->fill ? w->s->fill->n_given : 0; v < w->stage->n_axes; v++) { /* what is given is an offset */
         int64_t stride;
@@ -47,7 +32,7 @@ static bool read_position(const window *w, const opf_expr *index, int tap, posit
     return out->plain >= 0;
 }
 
-typedef struct index_search { const window *w; int tap; position *out; bool found; } index_search;
+typedef struct index_search { const opf_window *w; int tap; opf_position *out; bool found; } index_search;
 
 static bool find_index(const opf_expr *e, void *data) {
     index_search *f = data;
@@ -57,9 +42,9 @@ static bool find_index(const opf_expr *e, void *data) {
 }
 
 /* Replaces the tap (or the output) by the position; false where something else depends on the two. */
-static bool substitute_position(window *w, const position *p) {
+static bool substitute_position(opf_window *w, const opf_position *p) {
     opf_pool *pool = w->s->pool;
-    const opf_expr *u = opf_var(pool, all_variables(w->stage) + w->n_positions);
+    const opf_expr *u = opf_var(pool, opf_window_variables(w->stage) + w->n_positions);
     bool by_tap = p->dilation == 1;
     if (!by_tap && p->stride != 1) return false;
     int replaced = by_tap ? p->tap : p->plain, other = by_tap ? p->plain : p->tap;
@@ -71,11 +56,11 @@ static bool substitute_position(window *w, const position *p) {
     return true;
 }
 
-static bool read_window(window *w) {
+static bool read_window(opf_window *w) {
     const opf_stage *stage = w->stage;
-    for (int r = stage->n_axes; r < all_variables(stage); r++) {
+    for (int r = stage->n_axes; r < opf_window_variables(stage); r++) {
         if (!opf_expr_has_var(w->guarded, r)) continue;
-        position p;
+        opf_position p;
         index_search f = {w, r, &p, false};
         opf_expr_visit(w->s->pool, w->guarded, find_index, &f);
         if (!f.found || !substitute_position(w, &p)) return false;
@@ -83,13 +68,13 @@ static bool read_window(window *w) {
     return w->n_positions > 0;
 }
 
-static const position *position_of(const window *w, int plain, int *number) {
+static const opf_position *position_of(const opf_window *w, int plain, int *number) {
     for (*number = 0; *number < w->n_positions; ++*number)
         if (w->positions[*number].plain == plain) return &w->positions[*number];
     return NULL;
 }
 
-static opf_dim position_extent(const window *w, const position *p) {
+opf_dim opf_window_extent(const opf_window *w, const opf_position *p) {
     opf_pool *pool = w->s->pool;
     opf_dim last = opf_sub(pool, w->stage->extents[p->plain], opf_int(pool, 1)), taps = opf_sub(pool, w->stage->extents[p->tap], opf_int(pool, 1));
     opf_dim extent = opf_add(pool, opf_mul(pool, last, opf_int(pool, p->stride)), opf_mul(pool, taps, opf_int(pool, p->dilation)));
@@ -98,9 +83,7 @@ static opf_dim position_extent(const window *w, const position *p) {
 
 /* ---- the padded operand ---- */
 
-typedef struct padded_axes { opf_stage *stage; const opf_expr *bind[OPF_MOST_AXES], *indices[OPF_MAX_RANK]; } padded_axes;
-
-static const opf_expr *add_axis(const window *w, padded_axes *a, const char *name, opf_dim extent, const opf_expr *index) {
+const opf_expr *opf_window_axis(const opf_window *w, opf_window_axes *a, const char *name, opf_dim extent, const opf_expr *index) {
     int axis = a->stage->n_axes++;
     a->stage->extents[axis] = extent;
     a->stage->axis_names[axis] = name;
@@ -108,65 +91,70 @@ static const opf_expr *add_axis(const window *w, padded_axes *a, const char *nam
     return opf_var(w->s->pool, axis);
 }
 
-static const char *name_of(const window *w, int variable) { return w->stage->axis_names ? w->stage->axis_names[variable] : NULL; }
+opf_stage *opf_window_stage(const opf_window *w, const char *what, opf_dtype dtype) {
+    opf_arena *arena = w->s->arena;
+    opf_stage *stage = OPF_NEW(arena, opf_stage);
+    const char *name = opf_arena_printf(arena, "%s, %s", w->stage->name ? w->stage->name : "window", what);
+    *stage = (opf_stage){.name = name, .dtype = dtype, .accumulator = dtype, .origin = w->stage->origin};
+    stage->extents = OPF_ARRAY(arena, opf_dim, OPF_MOST_AXES);
+    stage->axis_names = OPF_ARRAY(arena, const char *, OPF_MOST_AXES);
+    return stage;
+}
 
 /* u = place * stride + phase: two axes. What lies beyond the last position is as what lies outside. */
-static void add_phases(const window *w, padded_axes *a, const position *p, int number) {
+static void add_phases(const opf_window *w, opf_window_axes *a, const opf_position *p, int number) {
     opf_pool *pool = w->s->pool;
     const opf_expr *stride = opf_int(pool, p->stride), *reach = opf_mul(pool, opf_var(pool, p->tap), opf_int(pool, p->dilation));
     opf_dim taps = opf_mul(pool, opf_sub(pool, w->stage->extents[p->tap], opf_int(pool, 1)), opf_int(pool, p->dilation));
     opf_dim places = opf_add(pool, w->stage->extents[p->plain], opf_floordiv(pool, taps, stride));
-    const opf_expr *phase = add_axis(w, a, "phase", stride, opf_floormod(pool, reach, stride));
-    const opf_expr *place = add_axis(w, a, name_of(w, p->plain), places, opf_add(pool, opf_var(pool, p->plain), opf_floordiv(pool, reach, stride)));
-    a->bind[all_variables(w->stage) + number] = opf_add(pool, opf_mul(pool, place, stride), phase);
+    const opf_expr *phase = opf_window_axis(w, a, "phase", stride, opf_floormod(pool, reach, stride));
+    const opf_expr *place = opf_window_axis(w, a, opf_window_name(w, p->plain), places, opf_add(pool, opf_var(pool, p->plain), opf_floordiv(pool, reach, stride)));
+    a->bind[opf_window_variables(w->stage) + number] = opf_add(pool, opf_mul(pool, place, stride), phase);
 }
 
-static void add_position(const window *w, padded_axes *a, const position *p, int number) {
+static void add_position(const opf_window *w, opf_window_axes *a, const opf_position *p, int number) {
     opf_pool *pool = w->s->pool;
     const opf_expr *start = opf_mul(pool, opf_var(pool, p->plain), opf_int(pool, p->stride));
     const opf_expr *index = opf_add(pool, start, opf_mul(pool, opf_var(pool, p->tap), opf_int(pool, p->dilation)));
-    a->bind[all_variables(w->stage) + number] = add_axis(w, a, name_of(w, p->plain), position_extent(w, p), index);
+    a->bind[opf_window_variables(w->stage) + number] = opf_window_axis(w, a, opf_window_name(w, p->plain), opf_window_extent(w, p), index);
 }
 
 /* Is it the last axis, with strides that the taps step over? */
-static bool by_phases(const window *w, const position *p) {
+static bool by_phases(const opf_window *w, const opf_position *p) {
     for (int v = p->plain + 1; v < w->stage->n_axes; v++)
         if (!opf_is_value(w->stage->extents[v], 1)) return false;
     return p->stride > 1 && p->stride <= MOST_PHASES;
 }
 
 /* Body of the padded stage: the operand where there is such a position. */
-static const opf_expr *padded_body(const window *w, const padded_axes *a) {
+static const opf_expr *padded_body(const opf_window *w, const opf_window_axes *a) {
     opf_pool *pool = w->s->pool;
-    const opf_expr *body = opf_expr_bind(pool, w->body, all_variables(w->stage) + w->n_positions, a->bind);
+    const opf_expr *body = opf_expr_bind(pool, w->body, opf_window_variables(w->stage) + w->n_positions, a->bind);
     for (int k = 0; k < w->n_positions; k++) {
         if (!by_phases(w, &w->positions[k])) continue;
-        const opf_expr *there = opf_binary(pool, OPF_OP_LT, a->bind[all_variables(w->stage) + k], position_extent(w, &w->positions[k]));
+        const opf_expr *there = opf_binary(pool, OPF_OP_LT, a->bind[opf_window_variables(w->stage) + k], opf_window_extent(w, &w->positions[k]));
         body = opf_select(pool, there, body, w->guarded->args[2]);
     }
     return body;
 }
 
 /* The stage of the padded operand, and the load of it that takes the place of `guarded`. */
-static opf_stage *padded_stage(const window *w, int number, const opf_expr **load) {
+static opf_stage *padded_stage(const opf_window *w, int number, const opf_expr **load) {
     opf_scheduler *s = w->s;
     opf_pool *pool = s->pool;
     const opf_stage *stage = w->stage;
-    opf_stage *padded = OPF_NEW(s->arena, opf_stage);
     opf_dtype dtype = (opf_dtype)w->guarded->dtype;
-    padded_axes axes = {.stage = padded};
-    *padded = (opf_stage){.name = opf_arena_printf(s->arena, "%s, padded", stage->name ? stage->name : "window"), .dtype = dtype, .accumulator = dtype, .origin = stage->origin};
-    padded->extents = OPF_ARRAY(s->arena, opf_dim, 2 * OPF_MAX_RANK);
-    padded->axis_names = OPF_ARRAY(s->arena, const char *, 2 * OPF_MAX_RANK);
+    opf_stage *padded = opf_window_stage(w, "padded", dtype);
+    opf_window_axes axes = {.stage = padded};
     for (int v = 0; v < stage->n_axes; v++) {
         int k;
-        const position *p = position_of(w, v, &k);
+        const opf_position *p = position_of(w, v, &k);
         if (p && by_phases(w, p)) add_phases(w, &axes, p, k);
         else if (p) add_position(w, &axes, p, k);
-        else if (opf_expr_has_var(w->body, v)) axes.bind[v] = add_axis(w, &axes, name_of(w, v), stage->extents[v], opf_var(pool, v));
+        else if (opf_expr_has_var(w->body, v)) axes.bind[v] = opf_window_axis(w, &axes, opf_window_name(w, v), stage->extents[v], opf_var(pool, v));
     }
     padded->body = padded_body(w, &axes);
-    *load = opf_load(pool, dtype, PLACEHOLDER + number, padded->n_axes, axes.indices);
+    *load = opf_load(pool, dtype, OPF_WINDOW_STAGE + number, padded->n_axes, axes.indices);
     return padded;
 }
 
@@ -185,7 +173,7 @@ static bool find_guarded(const opf_expr *e, void *data) {
 /* Taps of all axes together; 0 where they are not known or one axis has too many. */
 static int64_t taps_of(const opf_stage *stage) {
     int64_t points = 1, extent;
-    for (int i = stage->n_axes; i < all_variables(stage); i++) {
+    for (int i = stage->n_axes; i < opf_window_variables(stage); i++) {
         if (!opf_is_int(stage->extents[i], &extent) || extent < 1 || extent > MOST_TAPS) return 0;
         points *= extent;
     }
@@ -199,19 +187,19 @@ static bool is_separable(const opf_stage *stage, const opf_expr *operand) {
            !opf_is_value(stage->extents[stage->n_axes], 1) && !opf_is_value(stage->extents[stage->n_axes + 1], 1);
 }
 
-static bool small_enough(const window *w) {
+static bool small_enough(const opf_window *w) {
     double positions = 1;
-    for (int k = 0; k < w->n_positions; k++) positions *= (double)opf_dim_nominal(position_extent(w, &w->positions[k]));
+    for (int k = 0; k < w->n_positions; k++) positions *= (double)opf_dim_nominal(opf_window_extent(w, &w->positions[k]));
     return positions <= MOST_POSITIONS;
 }
 
-static bool find_window(opf_scheduler *s, const opf_stage *stage, window *out) {
+static bool find_window(opf_scheduler *s, const opf_stage *stage, opf_window *out) {
     if (stage->combiner == OPF_COMBINE_NONE || stage->combiner > OPF_COMBINE_OR || taps_of(stage) < FEWEST_TAPS) return false;
     guard_search search = {NULL};
     opf_expr_visit(s->pool, stage->body, find_guarded, &search);
     if (!search.found || (taps_of(stage) > MOST_TAPS && !is_separable(stage, search.found))) return false;
-    *out = (window){.s = s, .stage = stage, .guarded = search.found, .body = search.found};
-    if (stage->n_axes + 2 > OPF_MAX_RANK || all_variables(stage) + OPF_MAX_RANK > OPF_MOST_AXES || !read_window(out) || !small_enough(out)) return false;
+    *out = (opf_window){.s = s, .stage = stage, .guarded = search.found, .body = search.found};
+    if (stage->n_axes + 2 > OPF_MAX_RANK || opf_window_variables(stage) + OPF_MAX_RANK > OPF_MOST_AXES || !read_window(out) || !small_enough(out)) return false;
     opf_conditions left = {0}; /* all that the window's borders ask for must stand in that one select */
     const opf_expr *rest = opf_replace(s, stage->body, search.found, opf_number(s->pool, (opf_dtype)search.found->dtype, 1));
     opf_find_conditions(s, rest, stage->combiner, &left);
@@ -225,7 +213,7 @@ static bool find_window(opf_scheduler *s, const opf_stage *stage, window *out) {
 static opf_stage *lines_stage(opf_scheduler *s, opf_stage *stage, const opf_stage *padded, int number) {
     opf_pool *pool = s->pool;
     const opf_expr *load = stage->body, *bind[OPF_MOST_AXES] = {NULL}, *inner[OPF_MAX_RANK], *outer[OPF_MAX_RANK];
-    int tap = all_variables(stage) - 1;
+    int tap = opf_window_variables(stage) - 1;
     opf_stage *lines = opf_arena_copy(s->arena, stage, sizeof *stage);
     lines->name = opf_arena_printf(s->arena, "%s of lines", stage->name ? stage->name : "window");
     lines->extents = OPF_ARRAY(s->arena, opf_dim, OPF_MOST_AXES);
@@ -256,7 +244,7 @@ static opf_stage *lines_stage(opf_scheduler *s, opf_stage *stage, const opf_stag
     for (int i = 0; i < load->n_args; i++)
         if (!inner[i]) inner[i] = opf_expr_bind(pool, load->args[i], tap + 1, bind);
     lines->body = opf_load(pool, (opf_dtype)load->dtype, load->index, load->n_args, inner);
-    stage->body = opf_load(pool, lines->dtype, PLACEHOLDER + number, lines->n_axes, outer);
+    stage->body = opf_load(pool, lines->dtype, OPF_WINDOW_STAGE + number, lines->n_axes, outer);
     stage->n_reduce--;
     return lines;
 }
@@ -268,7 +256,7 @@ typedef struct numbering { int n_inputs; const int *stages, *made; } numbering;
 static const opf_expr *numbered(opf_pool *pool, const opf_expr *leaf, void *data) {
     const numbering *n = data;
     if (leaf->kind != OPF_EXPR_LOAD || leaf->index < n->n_inputs) return NULL;
-    int tensor = n->n_inputs + (leaf->index >= PLACEHOLDER ? n->made[leaf->index - PLACEHOLDER] : n->stages[leaf->index - n->n_inputs]);
+    int tensor = n->n_inputs + (leaf->index >= OPF_WINDOW_STAGE ? n->made[leaf->index - OPF_WINDOW_STAGE] : n->stages[leaf->index - n->n_inputs]);
     return opf_load(pool, (opf_dtype)leaf->dtype, tensor, leaf->n_args, leaf->args);
 }
 
@@ -283,10 +271,20 @@ static int add_stage(opf_scheduler *s, opf_stage *stage, int padding, const numb
 
 /* Puts stages in front of a window; the last one's position, -1 where it is no window. */
 static int add_window(opf_scheduler *s, opf_stage *stage, int number, numbering *n, int *made) {
-    window w;
+    opf_window w;
     const opf_expr *load;
     if (!find_window(s, stage, &w)) return -1;
     bool separable = is_separable(stage, w.guarded);
+    opf_window_plane plane;
+    if (!separable && opf_window_take_plane(&w, 2 * number, &plane)) {
+        made[2 * number] = add_stage(s, plane.padded, -1, n);
+        made[2 * number + 1] = add_stage(s, plane.sums, made[2 * number], n);
+        s->plane[made[2 * number + 1]] = stage->n_axes - 2;
+        stage->combiner = OPF_COMBINE_NONE;
+        stage->n_reduce = 0;
+        stage->body = plane.part;
+        return made[2 * number + 1];
+    }
     opf_stage *padded = padded_stage(&w, 2 * number, &load);
     stage->body = opf_replace(s, stage->body, w.guarded, load);
     made[2 * number] = add_stage(s, padded, -1, n);
@@ -302,6 +300,7 @@ void opf_take_stages(opf_scheduler *s) {
     int most = 3 * count + (int)group->results.count + 1;
     s->stages = OPF_ARRAY(s->arena, const opf_stage *, most);
     s->padding = OPF_ARRAY(s->arena, int, most);
+    s->plane = OPF_ARRAY(s->arena, int, most);
     numbering n = {s->n_inputs, stages, made};
     for (int i = 0; i < count; i++) {
         opf_stage *stage = opf_arena_copy(s->arena, group->stages.list.data[i], sizeof *stage);

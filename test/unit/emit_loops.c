@@ -166,6 +166,23 @@ static const written_case written[] = {
     {"bands: a pool in front",
      "size N 2 1 0\n in x float32 [N, 8, 25, 31]\n in u float32 [12, 8]\n"
      " stage s float32 [n=N, c=8, h=12, v=15] max [p=3, q=3] : x[n, c, 2*h + p, 2*v + q]\n stage y float32 [n=N, o=12, h=12, v=15] sum [c=8] : s[n, c, h, v] * u[o, c]\n out y"},
+    {"planes: flat, with a bias and a sum behind", /* vectors run over the ends of lines; channels in blocks of six */
+     "size N 2 1 0\n in x float32 [N, 12, 7, 7]\n in w float32 [12, 5, 5]\n in b float32 [12]\n in r float32 [N, 12, 7, 7]\n"
+     " stage s float32 [n=N, c=12, h=7, v=7] sum [p=5, q=5] : (2 <= h + p && h + p < 9 && 2 <= v + q && v + q < 9 ? x[n, c, h + p - 2, v + q - 2] : 0) * w[c, p, q]\n"
+     " stage y float32 [n=N, c=12, h=7, v=7] : max(s[n, c, h, v] + b[c], 0) + r[n, c, h, v]\n out y"},
+    {"planes: lines of whole vectors, the mean of each behind",
+     "size N 2 1 0\n in x float32 [N, 16, 14, 14]\n in w float32 [16, 3, 3]\n"
+     " stage s float32 [n=N, c=16, h=14, v=14] sum [p=3, q=3] : (1 <= h + p && h + p < 15 && 1 <= v + q && v + q < 15 ? x[n, c, h + p - 1, v + q - 1] : 0) * w[c, p, q]\n"
+     " stage y float32 [n=N, c=16, h=14, v=14] : max(s[n, c, h, v], 0)\n stage m float32 [n=N, c=16] sum [h=14, v=14] : y[n, c, h, v]\n out y\n out m"},
+    {"planes: strides, a prime number of channels",
+     "size N 2 1 0\n in x float32 [N, 11, 13, 14]\n in w float32 [11, 5, 5]\n"
+     " stage s float32 [n=N, c=11, h=7, v=7] sum [p=5, q=5] : (2 <= 2*h + p && 2*h + p < 15 && 2 <= 2*v + q && 2*v + q < 16 ? x[n, c, 2*h + p - 2, 2*v + q - 2] : 0) * w[c, p, q]\n out s"},
+    {"planes: a pool with uneven borders",
+     "size N 8 1 0\n in x float32 [N, 8, 9, 13] special\n"
+     " stage y float32 [n=N, c=8, h=9, v=13] max [p=3, q=3] : 1 <= h + p && h + p < 10 && 2 <= v + q && v + q < 15 ? x[n, c, h + p - 1, v + q - 2] : -inf\n out y"},
+    {"planes: dilated taps of a changed operand",
+     "size N 2 1 0\n in x float32 [N, 10, 9, 9]\n in w float32 [10, 3, 3]\n stage a float32 [n=N, c=10, h=9, v=9] : max(x[n, c, h, v], 0) * 2\n"
+     " stage s float32 [n=N, c=10, h=9, v=9] sum [p=3, q=3] : (2 <= h + 2*p && h + 2*p < 11 && 2 <= v + 2*q && v + 2*q < 11 ? a[n, c, h + 2*p - 2, v + 2*q - 2] : 0) * w[c, p, q]\n out s"},
     {"grouped convolution of integers",
      "size N 2 1 0\n in x int8 [N, 4, 7, 9]\n in w int8 [6, 2, 3, 3]\n"
      " stage y int32 [n=N, c=6, h=7, v=9] sum [i=2, p=3, q=3] : (0 <= h + p - 1 && h + p - 1 < 7 && 0 <= v + q - 1 && v + q - 1 < 9 ? int32(x[n, floordiv(c, 3)*2 + i, h + p - 1, v + q - 1]) : 0)"
@@ -268,12 +285,23 @@ static void run_all(kernel_case *cases, int count, const char *compiler, const c
 
 static kernel_case cases[WRITTEN];
 
+static bool mentions(const opf_nest *nest, const char *what) {
+    opf_text text = {0};
+    opf_nest_print(nest, &text);
+    bool found = strstr(opf_text_string(&text), what) != NULL;
+    opf_text_free(&text);
+    return found;
+}
+
 static int set_up(void **state) {
     (void)state;
     for (int i = 0; i < WRITTEN; i++) {
+        bool planes = strncmp(written[i].title, "planes", 6) == 0;
+        machine.lanes = planes ? 16 : 4;
         case_read(&cases[i], written[i].title, written[i].text);
         if (opf_nest_schedule(&cases[i].nest, &cases[i].group, &machine) != OPF_OK) return 1;
         bool bands = strncmp(written[i].title, "bands", 5) == 0;
+        if (planes && !mentions(cases[i].nest, ", plane")) case_fail(&cases[i], "computes no planes: %s", cases[i].nest->schedule);
         if (bands && !(cases[i].nest->tile && cases[i].nest->tile->fill)) case_fail(&cases[i], "is no nest in bands: %s", cases[i].nest->schedule);
     }
     return 0;
