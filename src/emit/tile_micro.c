@@ -14,7 +14,8 @@ static void print_accumulators(int height, int width, bool load, opf_text *out) 
     }
 }
 
-/* Packed weights come from beyond L2 once: a line or two ahead of each step. B is asked for only where several rows share it:
+/* Packed weights come from beyond L2 once: a line or two ahead of each step. Where they are B (B_ROWS_AHEAD), A was packed just now
+ * and is in L2: to ask for it too costs one or two per cent. B is asked for only where several rows share it:
  * a single stream is best left to the machine's own prefetcher. */
 enum { A_AHEAD = 512, B_AHEAD = 24, ROWS_THAT_SHARE = 4 };
 
@@ -36,8 +37,8 @@ static void print_step(int height, int width, int lanes, b_form form, opf_text *
         for (int j = 0; j < width; j++) opf_text_printf(out, " c%d_%d = opf_vfma(t, b%d, c%d_%d);", i, j, j, i, j);
         opf_text_add(out, " }\n");
     }
-    opf_text_printf(out, "        __builtin_prefetch(a + %d);\n", A_AHEAD);
     if (form == B_ROWS_AHEAD) opf_text_add(out, "        __builtin_prefetch(ahead, 0, 2);\n        ahead += ahead_step;\n");
+    else opf_text_printf(out, "        __builtin_prefetch(a + %d);\n", A_AHEAD);
     for (int j = 0; j < width && form == B_ROWS && height >= ROWS_THAT_SHARE; j += 16 / lanes) /* one for each line of 64 bytes */
         opf_text_printf(out, "        __builtin_prefetch(b + %d * step + %d * OPF_LANES);\n", B_AHEAD, j);
     opf_text_printf(out, "        a += %d;\n", height);
