@@ -11,6 +11,7 @@
 
 /* The model's own reading serves the first pipeline, unless somebody wants to see the graph before it is typed. */
 static opf_status read_model(opf_pipeline *p) {
+    if (p->module) return OPF_OK; /* a session that was loaded from its image, and wants the program after all */
     const char *shown = p->context->options.dump_after;
     if (!shown || strcmp(shown, "read") != 0) p->module = opf_model_take(p->model);
     p->typed = p->module != NULL;

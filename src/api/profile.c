@@ -22,6 +22,7 @@ void opf_session_on_step(opf_session *session, void (*on_step)(void *data, int s
     session->on_step = on_step;
     session->on_step_data = data;
     if (session->variants) return; /* each run hands it on to its variant */
+    if (on_step && opf_session_demand_program(session) != OPF_OK) on_step = NULL;
     if (on_step && !session->step_names) name_steps(session);
     opf_runner_trace(session->runner, on_step ? tell_step : NULL, session);
 }

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/image.h"
 #include "base/checked.h"
 #include "base/memory.h"
 #include "ops/counts.h"
+#include "run/image.h"
 
 static opf_place place_of(const opf_session *session) { return (opf_place){session->model->source.path, NULL, NULL, -1}; }
 static opf_diags *diags_of(const opf_session *session) { return session->model->context->diags; }
@@ -20,8 +22,17 @@ static void *blank(size_t count, size_t size) {
     return memory;
 }
 
+/* What the session knows of inputs and outputs: the program's, or without one the graph's as read. */
+static void look(opf_session *session) {
+    const opf_program *program = session->pipeline.program;
+    session->graph = program ? program->fusion->graph : session->pipeline.module->graph;
+    session->results = program ? program->outputs.data : (const opf_value *const *)session->graph->outputs.data;
+    session->n_outputs = program ? program->outputs.count : session->graph->outputs.count;
+}
+
 static void make_room(opf_session *session) {
-    size_t inputs = session->pipeline.program->fusion->graph->inputs.count, outputs = session->pipeline.program->outputs.count;
+    look(session);
+    size_t inputs = session->graph->inputs.count, outputs = session->n_outputs;
     session->input_dims = blank(inputs * OPF_MAX_RANK, sizeof *session->input_dims);
     session->dims_of_input = blank(inputs, sizeof *session->dims_of_input);
     session->inputs = blank(inputs, sizeof *session->inputs);
@@ -32,41 +43,52 @@ static void make_room(opf_session *session) {
     for (size_t i = 0; i < inputs; i++) session->dims_of_input[i] = session->input_dims + i * OPF_MAX_RANK;
 }
 
-static void remark(const opf_session *session) {
-    const opf_program *program = session->pipeline.program;
+static void remark(const opf_session *session, int64_t kernels, int64_t steps, bool warm, const char *object) {
+    if (!session->model->context->options.verbose) return;
     opf_text text = {0};
-    opf_text_printf(&text, "%s: %zu kernels in %zu steps, %s: %s\n", session->model->source.path, program->kernels.count, program->steps.count,
-                    session->pipeline.sources->warm ? "from the cache" : "compiled", session->pipeline.object);
+    opf_text_printf(&text, "%s: %lld kernels in %lld steps, %s: %s\n", session->model->source.path, (long long)kernels, (long long)steps,
+                    warm ? "from the cache" : "compiled", object);
     opf_context_say(session->model->context, OPF_TEXT_REMARK, opf_text_string(&text));
     opf_text_free(&text);
 }
 
-opf_status opf_session_make(opf_session **out, opf_model *model, opf_policy policy, bool tap_all, bool silent) {
-    *out = NULL;
+static opf_session *new_session(opf_model *model, opf_policy policy) {
     opf_session *session = blank(1, sizeof *session);
     session->model = model;
-    if (model->needs_values) {
-        session->variants = opf_variants_new(model, policy, tap_all, silent);
-        *out = session;
-        return OPF_OK;
-    }
-    session->pipeline = (opf_pipeline){.model = model, .context = model->context, .policy = policy, .tap_all = tap_all, .silent = silent};
-    opf_status status = opf_pipeline_run(&session->pipeline, OPF_TO_OBJECT);
-    if (status == OPF_OK && !session->pipeline.stopped) {
-        opf_compile_options options = opf_context_compile_options(model->context);
-        make_room(session);
-        if (model->context->options.verbose) remark(session);
-        status = opf_runner_new(&session->runner, session->pipeline.program, session->pipeline.object, &options, opf_context_threads(model->context));
-    }
-    if (status != OPF_OK || session->pipeline.stopped) opf_session_free(session);
-    else *out = session;
+    session->pipeline = (opf_pipeline){.model = model, .context = model->context, .policy = policy};
+    return session;
+}
+
+/* Runs the pipeline to its end and loads what it has made. Leaves the runner NULL where the pipeline was stopped before. */
+static opf_status compile(opf_session *session) {
+    opf_pipeline *pipeline = &session->pipeline;
+    opf_status status = opf_pipeline_run(pipeline, OPF_TO_OBJECT);
+    if (status != OPF_OK || pipeline->stopped) return status;
+    opf_compile_options options = opf_context_compile_options(pipeline->context);
+    make_room(session);
+    remark(session, (int64_t)pipeline->program->kernels.count, (int64_t)pipeline->program->steps.count, pipeline->sources->warm, pipeline->object);
+    return opf_runner_new(&session->runner, pipeline->program, pipeline->object, &options, opf_context_threads(pipeline->context));
+}
+
+/* Hands over a session that is whole, or frees it. */
+static opf_status finish(opf_session **out, opf_session *session, opf_status status) {
+    bool whole = status == OPF_OK && (session->runner || session->variants);
+    *out = whole ? session : NULL;
+    if (!whole) opf_session_free(session);
     return status;
 }
 
+opf_status opf_session_make(opf_session **out, opf_model *model, opf_policy policy, bool tap_all, bool silent) {
+    opf_session *session = new_session(model, policy);
+    session->pipeline.tap_all = tap_all;
+    session->pipeline.silent = silent;
+    if (model->needs_values) session->variants = opf_variants_new(model, policy, tap_all, silent);
+    return finish(out, session, session->variants ? OPF_OK : compile(session));
+}
+
 opf_status opf_session_emit(opf_session **out, opf_model *model, opf_policy policy) {
-    opf_session *session = blank(1, sizeof *session);
-    session->model = model;
-    session->pipeline = (opf_pipeline){.model = model, .context = model->context, .policy = policy, .silent = true};
+    opf_session *session = new_session(model, policy);
+    session->pipeline.silent = true;
     opf_status status = opf_pipeline_run(&session->pipeline, OPF_TO_SOURCES);
     if (status != OPF_OK) opf_session_free(session);
     *out = status == OPF_OK ? session : NULL;
@@ -80,15 +102,71 @@ opf_status opf_session_open(opf_session *session, const char *object, const char
     return opf_runner_new_named(&session->runner, session->pipeline.program, object, entry, &options, opf_context_threads(context));
 }
 
+/* ---- warm starts ---- */
+
+/* Loads the image of this key, if there is one, onto the model as read. */
+static bool load_image(opf_session *session, opf_hash key) {
+    opf_context *context = session->model->context;
+    opf_compile_options options = opf_context_compile_options(context);
+    opf_image image;
+    if (!opf_image_open(&image, key, &options, context->arena)) return false;
+    session->pipeline.module = opf_model_take(session->model);
+    session->pipeline.typed = true;
+    look(session);
+    opf_hash types = opf_session_types(session);
+    if (memcmp(&types, &image.types, sizeof types) == 0) {
+        const opf_module *module = session->pipeline.module;
+        remark(session, image.kernels, image.steps, true, image.object);
+        session->runner = opf_runner_of_image(&image, module->files.data, module->files.count, opf_context_threads(context));
+    }
+    opf_image_close(&image);
+    if (session->runner) make_room(session);
+    return session->runner != NULL;
+}
+
+/* Compiles, and stores the image unless passes had something to say: what they say must be said again next time. */
+static opf_status compile_and_store(opf_session *session, opf_hash key) {
+    opf_context *context = session->model->context;
+    size_t said = opf_diags_count(context->diags);
+    opf_status status = compile(session);
+    if (status != OPF_OK || !session->runner || opf_diags_count(context->diags) != said) return status;
+    opf_compile_options options = opf_context_compile_options(context);
+    opf_image_write(key, session->runner, session->pipeline.sources, opf_session_types(session), &options);
+    return status;
+}
+
 opf_status opf_session_new(opf_session **out, opf_model *model) {
-    return opf_session_make(out, model, model->context->options.policy, false, false);
+    opf_policy policy = model->context->options.policy;
+    if (model->needs_values) return opf_session_make(out, model, policy, false, false);
+    opf_session *session = new_session(model, policy);
+    opf_module *module;
+    opf_hash key;
+    opf_status status = opf_model_as_read(&module, model);
+    if (status == OPF_OK) {
+        bool stored = opf_session_image_key(&key, session, module);
+        if (!stored) status = compile(session);
+        else if (!load_image(session, key)) status = compile_and_store(session, key);
+    }
+    return finish(out, session, status);
+}
+
+opf_status opf_session_demand_program(opf_session *session) {
+    opf_pipeline *pipeline = &session->pipeline;
+    if (pipeline->program) return OPF_OK;
+    pipeline->silent = true;
+    opf_status status = opf_pipeline_run(pipeline, OPF_TO_PROGRAM);
+    if (status != OPF_OK) return status;
+    look(session);
+    if (opf_runner_attach(session->runner, pipeline->program)) return OPF_OK;
+    opf_diag_add(diags_of(session), OPF_ERROR, "internal", place_of(session), "options were changed while a session was in use");
+    return OPF_ERROR_INTERNAL;
 }
 
 void opf_session_free(opf_session *session) {
     if (!session) return;
     opf_variants_free(session->variants);
     opf_runner_free(session->runner);
-    for (size_t i = 0; session->outputs && i < session->pipeline.program->outputs.count; i++) free(session->outputs[i]);
+    for (size_t i = 0; session->outputs && i < session->n_outputs; i++) free(session->outputs[i]);
     free(session->input_dims);
     free(session->dims_of_input);
     free(session->inputs);
@@ -138,7 +216,7 @@ static opf_status check_input(const opf_session *session, const opf_value *input
 
 /* Room for the elements of all inputs that are sequences or optionals. */
 static void make_elements(opf_session *session, const opf_array *arrays) {
-    const opf_graph *graph = session->pipeline.program->fusion->graph;
+    const opf_graph *graph = session->graph;
     size_t count = 0;
     for (size_t i = 0; i < graph->inputs.count; i++)
         if (graph->inputs.data[i]->list) count += opf_array_items(&arrays[i]);
@@ -150,7 +228,7 @@ static void make_elements(opf_session *session, const opf_array *arrays) {
 
 /* Takes over data and dims; true in `*changed` where the dims are not those of the last run. */
 static opf_status take_inputs(opf_session *session, const opf_array *arrays, bool *changed) {
-    const opf_graph *graph = session->pipeline.program->fusion->graph;
+    const opf_graph *graph = session->graph;
     size_t taken = 0;
     make_elements(session, arrays);
     for (size_t i = 0; i < graph->inputs.count; i++) {
@@ -180,7 +258,7 @@ static opf_status take_inputs(opf_session *session, const opf_array *arrays, boo
 /* A run puts a pointer there: no bound of the size is known. */
 static bool is_found(const opf_session *session, const opf_value *value) {
     for (int k = 0; k < value->rank; k++)
-        if (opf_dim_is_unbounded(session->pipeline.program->module, value->dims[k])) return true;
+        if (opf_dim_is_unbounded(session->pipeline.module, value->dims[k])) return true;
     return false;
 }
 
@@ -190,12 +268,12 @@ static opf_status place_output(opf_session *session, size_t index, size_t bytes)
     session->outputs[index] = opf_memory_fits(bytes) ? aligned_alloc(64, (bytes + 64) / 64 * 64) : NULL;
     session->output_room[index] = session->outputs[index] ? bytes : 0;
     if (session->outputs[index]) return OPF_OK;
-    opf_diag_add(diags_of(session), OPF_ERROR, "memory", place_of(session), "no memory for output '%s' (%zu bytes)", session->pipeline.program->outputs.data[index]->name, bytes);
+    opf_diag_add(diags_of(session), OPF_ERROR, "memory", place_of(session), "no memory for output '%s' (%zu bytes)", session->results[index]->name, bytes);
     return OPF_ERROR_SYSTEM;
 }
 
 static opf_status make_output(opf_session *session, size_t index) {
-    const opf_value *value = session->pipeline.program->outputs.data[index];
+    const opf_value *value = session->results[index];
     int64_t *dims = session->output_dims + index * OPF_MAX_RANK, elements = 1, bits;
     if (value->list || is_found(session, value)) return place_output(session, index, OPF_LIST_BYTES);
     opf_runner_output_most(session->runner, (int)index, dims);
@@ -211,7 +289,11 @@ static opf_status make_output(opf_session *session, size_t index) {
 static opf_status prepare(opf_session *session) {
     session->prepared = false;
     opf_status status = opf_runner_prepare(session->runner, session->dims_of_input);
-    for (size_t i = 0; i < session->pipeline.program->outputs.count && status == OPF_OK; i++) status = make_output(session, i);
+    if (status != OPF_OK && !session->pipeline.program) { /* once more, with the program to tell why */
+        opf_status made = opf_session_demand_program(session);
+        status = made == OPF_OK ? opf_runner_prepare(session->runner, session->dims_of_input) : made;
+    }
+    for (size_t i = 0; i < session->n_outputs && status == OPF_OK; i++) status = make_output(session, i);
     session->prepared = status == OPF_OK;
     return status;
 }
@@ -245,7 +327,7 @@ static bool show_list(opf_session *session, const opf_value *value, const opf_li
 }
 
 static bool show_output(opf_session *session, size_t i, opf_array *out) {
-    const opf_value *value = session->pipeline.program->outputs.data[i];
+    const opf_value *value = session->results[i];
     if (value->list) return show_list(session, value, session->outputs[i], out);
     opf_runner_output_dims(session->runner, (int)i, session->output_dims + i * OPF_MAX_RANK);
     const void *data = is_found(session, value) ? *(void **)session->outputs[i] : session->outputs[i];
@@ -254,14 +336,13 @@ static bool show_output(opf_session *session, size_t i, opf_array *out) {
 }
 
 static opf_status show_outputs(opf_session *session, size_t count, opf_array *outputs) {
-    const opf_program *program = session->pipeline.program;
-    const opf_graph *graph = program->fusion->graph;
+    const opf_graph *graph = session->graph;
     for (size_t i = 0; i < count; i++) {
         if (!show_output(session, i, &outputs[i])) {
-            opf_diag_add(diags_of(session), OPF_ERROR, "memory", place_of(session), "no memory for output '%s'", program->outputs.data[i]->name);
+            opf_diag_add(diags_of(session), OPF_ERROR, "memory", place_of(session), "no memory for output '%s'", session->results[i]->name);
             return OPF_ERROR_SYSTEM;
         }
-        outputs[i].name = i < graph->outputs.count ? graph->output_names.data[i] : program->outputs.data[i]->name;
+        outputs[i].name = i < graph->outputs.count ? graph->output_names.data[i] : session->results[i]->name;
     }
     return OPF_OK;
 }
@@ -280,6 +361,10 @@ static opf_status run(opf_session *session, const opf_array *inputs, size_t coun
     opf_status status = opf_session_prepare(session, inputs);
     if (status != OPF_OK) return status;
     status = opf_runner_run(session->runner, session->inputs, session->outputs);
+    if (status != OPF_OK && !session->pipeline.program) {
+        opf_status made = opf_session_demand_program(session);
+        status = made == OPF_OK ? opf_runner_run(session->runner, session->inputs, session->outputs) : made;
+    }
     if (status == OPF_OK) status = show_outputs(session, count, outputs);
     return status;
 }
@@ -292,9 +377,9 @@ opf_status opf_session_run(opf_session *session, const opf_array *inputs, opf_ar
         if (status == OPF_OK && session && (on_step || session->on_step)) opf_session_on_step(session, on_step, data);
         return status == OPF_OK && session ? opf_session_run(session, inputs, outputs) : status;
     }
-    return run(session, inputs, session->pipeline.program->fusion->graph->outputs.count, outputs);
+    return run(session, inputs, session->graph->outputs.count, outputs);
 }
 
 opf_status opf_session_run_all(opf_session *session, const opf_array *inputs, opf_array *outputs) {
-    return run(session, inputs, session->pipeline.program->outputs.count, outputs);
+    return run(session, inputs, session->n_outputs, outputs);
 }

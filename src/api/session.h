@@ -9,7 +9,10 @@
 struct opf_session {
     opf_model *model;
     opf_variants *variants;        /* not NULL: of a model that needs values; nothing of the below is there */
-    opf_pipeline pipeline;
+    opf_pipeline pipeline;         /* its program is NULL where the session was loaded from an image */
+    const opf_graph *graph;        /* the main graph, for inputs and names of outputs */
+    const opf_value *const *results; /* the program's outputs; the graph's come first */
+    size_t n_outputs;
     opf_runner *runner;
     int64_t *input_dims;           /* OPF_MAX_RANK each, of the sizes prepared last */
     const int64_t **dims_of_input;
@@ -31,6 +34,8 @@ opf_status opf_session_make(opf_session **out, opf_model *model, opf_policy poli
 /* The same in two steps: up to the sources, and from an object that holds the program under the name `entry` on. */
 opf_status opf_session_emit(opf_session **out, opf_model *model, opf_policy policy);
 opf_status opf_session_open(opf_session *session, const char *object, const char *entry);
+/* Makes the program of a session that was loaded from an image; the pipeline has one afterwards. */
+opf_status opf_session_demand_program(opf_session *session);
 /* Puts the inputs in place and readies sizes and memory for them, as a run does. */
 opf_status opf_session_prepare(opf_session *session, const opf_array *inputs);
 /* All outputs of the program, taps included: program->outputs.count of them. */

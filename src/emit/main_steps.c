@@ -249,9 +249,12 @@ static void emit_steps(const opf_program *program, size_t first, size_t end, con
 
 /* Packing needs no scratch and no symbols: constants have constant sizes. */
 void opf_emit_main_prepare(const opf_program *program, opf_text *out) {
-    opf_text_add(out, "static void prepare(const opf_frame *frame) {\n");
-    if (!program->prepare.count) opf_text_add(out, "    (void)frame;\n");
-    for (size_t i = 0; i < program->prepare.count; i++) emit_block(program, &program->prepare.data[i], -1, NULL, out);
+    opf_text_add(out, "static void prepare(const opf_frame *frame, int step) {\n");
+    if (!program->prepare.count) opf_text_add(out, "    (void)frame, (void)step;\n");
+    for (size_t i = 0; i < program->prepare.count; i++) {
+        opf_text_printf(out, "    if (step == %zu)\n", i);
+        emit_block(program, &program->prepare.data[i], -1, NULL, out);
+    }
     opf_text_add(out, "}\n\n");
 }
 

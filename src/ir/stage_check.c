@@ -1,5 +1,4 @@
 /* What stage.h says of a list of stages, held against it. */
-#include "base/map.h"
 #include "ir/stage.h"
 
 typedef struct checker {
@@ -50,22 +49,24 @@ static void check_load(checker *c, const opf_expr *load) {
         if (load->args[i]->dtype != OPF_INT64) violation(c, "index %d of a load of t%zu is %s", i, tensor, opf_dtype_name((opf_dtype)load->args[i]->dtype));
 }
 
-/* n_vars: how many variables may be named; loads only where allowed. */
+/* What one expression may hold. */
+typedef struct place {
+    checker *checker;
+    int n_vars;          /* how many variables may be named */
+    bool loads;          /* loads are allowed */
+    const char *what;
+} place;
+
+static bool check_node(const opf_expr *e, void *data) {
+    const place *at = data;
+    if (e->kind == OPF_EXPR_VAR && e->index >= at->n_vars) violation(at->checker, "%s names variable %d of %d", at->what, e->index, at->n_vars);
+    if (e->kind == OPF_EXPR_LOAD && !at->loads) violation(at->checker, "%s holds a load", at->what);
+    else if (e->kind == OPF_EXPR_LOAD) check_load(at->checker, e);
+    return !at->checker->problem;
+}
+
 static void check_expr(checker *c, const opf_expr *root, int n_vars, bool loads, const char *what) {
-    opf_arena *arena = opf_arena_new();
-    OPF_VEC(const opf_expr *) pending = {0};
-    opf_map seen = opf_map_new(arena);
-    OPF_PUSH(arena, &pending, root);
-    while (pending.count && !c->problem) {
-        const opf_expr *e = pending.data[--pending.count];
-        if (opf_map_has(&seen, e)) continue;
-        opf_map_set(&seen, e, (void *)e);
-        if (e->kind == OPF_EXPR_VAR && e->index >= n_vars) violation(c, "%s names variable %d of %d", what, e->index, n_vars);
-        if (e->kind == OPF_EXPR_LOAD && !loads) violation(c, "%s holds a load", what);
-        else if (e->kind == OPF_EXPR_LOAD) check_load(c, e);
-        for (int i = 0; i < e->n_args; i++) OPF_PUSH(arena, &pending, e->args[i]);
-    }
-    opf_arena_free(arena);
+    opf_expr_visit(NULL, root, check_node, &(place){c, n_vars, loads, what});
 }
 
 static void check_types(checker *c, const opf_stage *stage) {

@@ -12,7 +12,7 @@
 #include "opf_hook.h"
 #endif
 
-enum { OPF_ABI_VERSION = 3 };
+enum { OPF_ABI_VERSION = 4 };
 
 /* One run of a program. inputs, outputs: in graph order (graph inputs without initializers); of a sequence or optional an
  * opf_list, of an output whose size has no bound a pointer that the run sets. symbols: by position in the program, solved
@@ -21,7 +21,7 @@ typedef struct opf_frame {
     const void *const *inputs;
     void *const *outputs;
     const void *const *weights;  /* the program's constants, in the entry's order */
-    void *packed;                /* packed_bytes, filled once by prepare */
+    void *packed;                /* packed_bytes, filled once by the steps of prepare */
     int64_t *symbols;            /* a run sets those that its steps find: sizes that depend on data */
     void *workspace;             /* aligned to 64 */
     const opf_hook *hook;
@@ -31,7 +31,7 @@ typedef struct opf_frame {
 /* What a compiled model exports, under the name opf_entry. */
 typedef struct opf_entry_table {
     int abi;                     /* OPF_ABI_VERSION */
-    int n_inputs, n_outputs, n_symbols, n_weights, n_steps, n_guards;
+    int n_inputs, n_outputs, n_symbols, n_weights, n_prepare, n_steps, n_guards;
     int takes_memory;            /* its runs need a heap */
     size_t packed_bytes;
     /* Symbols from the inputs' dims (dims[i] is the shape of input i; of a sequence its length), sizes that steps find at their largest; 0, or 1 + the
@@ -42,7 +42,8 @@ typedef struct opf_entry_table {
     /* The largest shape that the output can have: what its memory must hold. */
     void (*output_most)(const int64_t *symbols, int output, int64_t *dims);
     size_t (*workspace_bytes)(const int64_t *symbols, int threads); /* 0: sizes overflow */
-    void (*prepare)(const opf_frame *frame); /* fills packed from weights; needs weights, packed and hook only */
+    void (*prepare)(const opf_frame *frame, int step); /* one of n_prepare steps: fills its part of packed from one weight; needs
+                                              that weight, packed and hook only */
     int (*run)(const opf_frame *frame);      /* 0, 1 + the number of a guard that fails on sizes found, or -1 - the number of a
                                               step that could not be done: heap->problem says why */
 } opf_entry_table;

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/hash.h"
 #include "run/cache.h"
 #include "run/sizes.h"
 #include "run/toolchain.h"
@@ -44,9 +43,7 @@ static opf_hash key_of(const opf_sources *sources, const opf_toolchain *toolchai
 
 /* Is this entry whole and made from these very sources? */
 static bool entry_fits(const char *entry, const opf_sources *sources, const opf_toolchain *toolchain, opf_arena *arena) {
-    if (!opf_file_exists(opf_arena_printf(arena, "%s/program.so", entry))) return false;
-    for (int i = 0; i < sources->count; i++)
-        if (!opf_file_exists(opf_arena_printf(arena, "%s/%d.o", entry, i))) return false;
+    if (!opf_cache_is_sealed(entry)) return false;
     if (!opf_cache_holds(opf_arena_printf(arena, "%s/command", entry), toolchain->command, strlen(toolchain->command))) return false;
     for (int i = 0; i < sources->count; i++)
         if (!opf_cache_holds(opf_arena_printf(arena, "%s/%s", entry, sources->names[i]), opf_text_string(&sources->texts[i]), sources->texts[i].length))
@@ -61,6 +58,16 @@ static opf_status write_sources(const char *folder, const opf_sources *sources, 
     return status;
 }
 
+/* What the compiler has written is sealed; OPF_OK although it reported success and wrote nothing: then there is no seal. */
+static opf_status seal(const char *folder, const opf_sources *sources, opf_arena *arena, opf_diags *diags) {
+    const char **names = OPF_ARRAY(arena, const char *, sources->count + 1);
+    names[0] = "program.so";
+    for (int i = 0; i < sources->count; i++) names[i + 1] = opf_arena_printf(arena, "%d.o", i);
+    for (int i = 0; i <= sources->count; i++)
+        if (!opf_file_exists(opf_arena_printf(arena, "%s/%s", folder, names[i]))) return OPF_OK;
+    return opf_cache_seal(folder, names, (size_t)sources->count + 1, diags);
+}
+
 static opf_status make_entry(const char *entry, const char *cache, const opf_compilation *plan, const opf_sources *sources) {
     opf_arena *arena = plan->toolchain->arena;
     opf_compilation c = *plan;
@@ -69,6 +76,7 @@ static opf_status make_entry(const char *entry, const char *cache, const opf_com
     if (status != OPF_OK) return status;
     status = write_sources(c.folder, sources, c.toolchain, arena, c.diags);
     if (status == OPF_OK) status = opf_toolchain_compile(&c);
+    if (status == OPF_OK) status = seal(c.folder, sources, arena, c.diags);
     if (status == OPF_OK && !entry_fits(c.folder, sources, c.toolchain, arena)) {
         opf_diag_add(c.diags, OPF_ERROR, "compiler", OPF_NO_PLACE, "the C compiler '%s' reports success but has written no program", c.toolchain->words.data[0]);
         status = OPF_ERROR_SYSTEM;
@@ -91,7 +99,8 @@ opf_status opf_compile(const char **out, const opf_program *program, opf_sources
     opf_status status = opf_cache_open(&cache, options, arena, diags);
     if (status == OPF_OK) status = opf_toolchain_find(&toolchain, program->machine, options, arena, diags);
     if (status != OPF_OK) return status;
-    const char *entry = opf_arena_printf(arena, "%s/programs/%s", cache, opf_hash_print(key_of(sources, &toolchain)).text);
+    sources->key = opf_hash_print(key_of(sources, &toolchain));
+    const char *entry = opf_arena_printf(arena, "%s/programs/%s", cache, sources->key.text);
     sources->warm = entry_fits(entry, sources, &toolchain, arena);
     if (!sources->warm) {
         opf_compilation c = {.toolchain = &toolchain, .count = sources->count, .names = sources->names, .options = options, .diags = diags};

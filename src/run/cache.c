@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/hash.h"
 
 enum { ABANDONED_AFTER_SECONDS = 600 };
 
@@ -116,11 +117,7 @@ opf_status opf_cache_publish(const char *folder, const char *entry, opf_diags *d
         if (errno != ENOTEMPTY && errno != EEXIST && errno != ENOTDIR) break;
         /* Somebody was first. The caller has seen no usable entry of this name before, so give his the benefit of the doubt
          * only if it is whole; what is broken goes. */
-        opf_text object = {0};
-        opf_text_printf(&object, "%s/program.so", entry);
-        bool whole = opf_file_exists(object.data);
-        opf_text_free(&object);
-        if (whole) {
+        if (opf_cache_is_sealed(entry)) {
             opf_folder_remove(folder);
             return OPF_OK;
         }
@@ -157,6 +154,64 @@ bool opf_cache_holds(const char *path, const void *data, size_t size) {
     }
     opf_diags_free(quiet);
     return same;
+}
+
+/* ---- seals: what is loaded and run must be what the compiler wrote ---- */
+
+enum { HASH_LENGTH = sizeof(opf_hash_text) - 1 };
+
+static bool hash_of(opf_hash_text *out, const char *folder, const char *name, size_t length) {
+    opf_text path = {0};
+    opf_text_printf(&path, "%s/%.*s", folder, (int)length, name);
+    opf_diags *quiet = opf_diags_new();
+    opf_mapping mapping;
+    bool good = opf_file_map(&mapping, opf_text_string(&path), quiet) == OPF_OK;
+    if (good) *out = opf_hash_print(opf_hash_bytes(mapping.data, mapping.size));
+    if (good) opf_file_unmap(&mapping);
+    opf_diags_free(quiet);
+    opf_text_free(&path);
+    return good;
+}
+
+opf_status opf_cache_seal(const char *folder, const char *const *names, size_t count, opf_diags *diags) {
+    opf_text seal = {0}, path = {0};
+    opf_status status = OPF_OK;
+    opf_text_printf(&path, "%s/seal", folder);
+    for (size_t i = 0; i < count && status == OPF_OK; i++) {
+        opf_hash_text hash;
+        if (hash_of(&hash, folder, names[i], strlen(names[i]))) opf_text_printf(&seal, "%s %s\n", hash.text, names[i]);
+        else status = trouble(diags, folder, "a file of the cache entry is missing", names[i]);
+    }
+    if (status == OPF_OK) status = opf_cache_write(path.data, opf_text_string(&seal), seal.length, diags);
+    opf_text_free(&seal);
+    opf_text_free(&path);
+    return status;
+}
+
+/* One line of a seal, "HASH NAME"; its end in `*at`. */
+static bool line_holds(const char *folder, const char **at, const char *end) {
+    const char *line = *at, *stop = memchr(line, '\n', (size_t)(end - line));
+    opf_hash_text hash;
+    if (!stop || stop - line < HASH_LENGTH + 2) return false;
+    *at = stop + 1;
+    const char *name = line + HASH_LENGTH + 1;
+    return hash_of(&hash, folder, name, (size_t)(stop - name)) && memcmp(hash.text, line, HASH_LENGTH) == 0;
+}
+
+bool opf_cache_is_sealed(const char *folder) {
+    opf_text path = {0};
+    opf_text_printf(&path, "%s/seal", folder);
+    opf_diags *quiet = opf_diags_new();
+    opf_mapping seal;
+    bool good = opf_file_map(&seal, path.data, quiet) == OPF_OK && seal.size > 0;
+    if (good) {
+        const char *at = (const char *)seal.data, *end = at + seal.size;
+        while (good && at < end) good = line_holds(folder, &at, end);
+        opf_file_unmap(&seal);
+    }
+    opf_diags_free(quiet);
+    opf_text_free(&path);
+    return good;
 }
 
 /* ---- measuring ---- */

@@ -20,11 +20,16 @@ static opf_hash hash_tensor(const opf_tensor *tensor) {
     return opf_hash_combine(key, opf_hash_bytes(scaling->factors, (size_t)(tensor->elements / scaling->group * scaling->channels) * sizeof *scaling->factors));
 }
 
+/* The weight that a step of `prepare` reads. */
+static size_t weight_of(const opf_program *program, size_t step) {
+    return (size_t)opf_program_storage(program, program->prepare.data[step].buffers[0])->index;
+}
+
 static opf_hash key_of(const opf_program *program) {
     opf_hash key = hash_string(program->machine->flags);
     for (size_t i = 0; i < program->prepare.count; i++) {
         const opf_step *step = &program->prepare.data[i];
-        const opf_tensor *tensor = program->weights.data[opf_program_storage(program, step->buffers[0])->index].tensor;
+        const opf_tensor *tensor = program->weights.data[weight_of(program, i)].tensor;
         int64_t place[] = {program->machine->lanes, opf_program_storage(program, step->buffers[1])->offset, program->packed_bytes};
         key = opf_hash_combine(key, hash_string(program->kernels.data[step->kernel].body));
         key = opf_hash_combine(key, opf_hash_bytes(place, sizeof place));
@@ -34,46 +39,57 @@ static opf_hash key_of(const opf_program *program) {
 }
 
 /* The file ends in its own name: one that lost its tail is not taken. */
-static bool map(opf_runner *runner, const char *path, const opf_hash_text *name) {
-    size_t bytes = (size_t)runner->program->packed_bytes;
-    if (!opf_file_exists(path)) return false;
+bool opf_packed_map(opf_mapping *out, const char *cache, const opf_hash_text *name, opf_arena *arena) {
+    const char *path = opf_arena_printf(arena, "%s/packed/%s", cache, name->text);
     opf_diags *quiet = opf_diags_new();
-    bool good = opf_file_map(&runner->packed_file, path, quiet) == OPF_OK;
+    bool good = opf_file_map(out, path, quiet) == OPF_OK;
     opf_diags_free(quiet);
     if (!good) return false;
-    if (runner->packed_file.size == bytes + sizeof name->text && memcmp(runner->packed_file.data + bytes, name->text, sizeof name->text) == 0) {
-        runner->packed = (void *)runner->packed_file.data;
+    if (out->size >= sizeof name->text && memcmp(out->data + out->size - sizeof name->text, name->text, sizeof name->text) == 0) return true;
+    opf_file_unmap(out);
+    return false;
+}
+
+static bool map(opf_runner *runner, const char *cache, opf_arena *arena) {
+    size_t bytes = (size_t)runner->program->packed_bytes;
+    if (!opf_packed_map(&runner->packed_file, cache, &runner->packed_name, arena)) return false;
+    if (runner->packed_file.size == bytes + sizeof runner->packed_name.text) {
+        runner->packed = (void *)(uintptr_t)runner->packed_file.data;
         return true;
     }
     opf_file_unmap(&runner->packed_file);
     return false;
 }
 
-static opf_status make(opf_runner *runner, const opf_hash_text *name) {
+/* One constant after the other, so that the originals need not be in memory all at once. */
+static opf_status make(opf_runner *runner) {
     size_t bytes = (size_t)runner->program->packed_bytes;
-    runner->packed = opf_runner_memory(bytes + sizeof name->text);
+    runner->packed = opf_runner_memory(bytes);
     if (!runner->packed) {
         opf_diag_add(runner->program->module->diags, OPF_ERROR, "memory", OPF_NO_PLACE, "no memory for %zu bytes of packed constants", bytes);
         return OPF_ERROR_SYSTEM;
     }
     memset(runner->packed, 0, bytes); /* no byte of the stored file is left to chance */
-    memcpy((char *)runner->packed + bytes, name->text, sizeof name->text);
-    opf_status status = opf_runner_lend_weights(runner);
-    if (status == OPF_OK) {
-        opf_frame frame = {.weights = runner->weights, .packed = runner->packed, .hook = &runner->hook};
-        runner->entry->prepare(&frame);
+    opf_status status = OPF_OK;
+    opf_frame frame = {.weights = runner->weights, .packed = runner->packed, .hook = &runner->hook};
+    for (size_t i = 0; i < runner->program->prepare.count && status == OPF_OK; i++) {
+        size_t weight = weight_of(runner->program, i);
+        status = opf_runner_lend_weight(runner, weight);
+        if (status == OPF_OK) runner->entry->prepare(&frame, (int)i);
+        opf_runner_return_weight(runner, weight);
     }
-    opf_runner_return_weights(runner);
     return status;
 }
 
 /* The copy in memory serves this run whether or not it can be stored: a full disk costs time, not the result. */
-static void store(opf_runner *runner, const char *path, const opf_hash_text *name) {
+static void store(opf_runner *runner, const char *cache, opf_arena *arena) {
     opf_diags *quiet = opf_diags_new();
-    size_t size = (size_t)runner->program->packed_bytes + sizeof name->text;
-    if (opf_file_write(path, runner->packed, size, quiet) == OPF_OK) {
+    const char *folder = opf_arena_printf(arena, "%s/packed", cache);
+    const opf_bytes parts[] = {{runner->packed, (size_t)runner->program->packed_bytes}, {runner->packed_name.text, sizeof runner->packed_name.text}};
+    if (opf_folder_make(folder, quiet) == OPF_OK &&
+        opf_file_write_parts(opf_arena_printf(arena, "%s/%s", folder, runner->packed_name.text), parts, OPF_COUNT(parts), quiet) == OPF_OK) {
         void *made = runner->packed;
-        if (map(runner, path, name)) free(made);
+        if (map(runner, cache, arena)) free(made);
     }
     opf_diags_free(quiet);
 }
@@ -85,13 +101,10 @@ opf_status opf_runner_pack(opf_runner *runner, const opf_compile_options *option
     opf_arena *arena = opf_arena_new();
     opf_status status = opf_cache_open(&cache, options, arena, program->module->diags);
     if (status == OPF_OK) {
-        opf_hash_text name = opf_hash_print(key_of(program));
-        const char *path = opf_arena_printf(arena, "%s/packed/%s", cache, name.text);
-        if (!map(runner, path, &name)) {
-            status = make(runner, &name);
-            opf_diags *quiet = opf_diags_new();
-            if (status == OPF_OK && opf_folder_make(opf_arena_printf(arena, "%s/packed", cache), quiet) == OPF_OK) store(runner, path, &name);
-            opf_diags_free(quiet);
+        runner->packed_name = opf_hash_print(key_of(program));
+        if (!map(runner, cache, arena)) {
+            status = make(runner);
+            if (status == OPF_OK) store(runner, cache, arena);
         }
     }
     opf_arena_free(arena);

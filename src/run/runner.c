@@ -11,8 +11,17 @@ static opf_diags *diags_of(const opf_runner *runner) { return runner->program->m
 static bool entry_fits(const opf_entry_table *entry, const opf_program *program) {
     return entry && entry->abi == OPF_ABI_VERSION && entry->n_inputs == (int)program->fusion->graph->inputs.count &&
            entry->n_outputs == (int)program->outputs.count && entry->n_symbols == (int)program->n_symbols &&
-           entry->n_weights == (int)program->weights.count && entry->n_guards == (int)program->checks.count &&
+           entry->n_weights == (int)program->weights.count && entry->n_guards == (int)program->checks.count && entry->n_prepare == (int)program->prepare.count &&
            entry->packed_bytes == (size_t)program->packed_bytes;
+}
+
+bool opf_runner_open(opf_runner *runner, const char *object, const char *entry) {
+    runner->handle = dlopen(object, RTLD_NOW | RTLD_LOCAL);
+    runner->entry = runner->handle ? dlsym(runner->handle, entry) : NULL;
+    if (!runner->entry || runner->entry->abi != OPF_ABI_VERSION) return false;
+    runner->symbols = calloc((size_t)runner->entry->n_symbols + 1, sizeof *runner->symbols);
+    if (!runner->symbols) opf_out_of_memory();
+    return true;
 }
 
 static opf_status load(opf_runner *runner, const char *object, const char *entry) {
@@ -22,16 +31,23 @@ static opf_status load(opf_runner *runner, const char *object, const char *entry
         opf_diag_hint(diags_of(runner), diag, "`opfuse doctor` lists the rows that run here; libraries are made on a machine of their own kind too");
         return OPF_ERROR_INPUT;
     }
-    runner->handle = dlopen(object, RTLD_NOW | RTLD_LOCAL);
+    bool opened = opf_runner_open(runner, object, entry);
     if (!runner->handle) {
         opf_diag *diag = opf_diag_add(diags_of(runner), OPF_ERROR, "cache", (opf_place){object, NULL, NULL, -1}, "the compiled program cannot be loaded: %s", dlerror());
         opf_diag_hint(diags_of(runner), diag, "remove this file's folder; it will be made again");
         return OPF_ERROR_SYSTEM;
     }
-    runner->entry = dlsym(runner->handle, entry);
-    if (entry_fits(runner->entry, runner->program)) return OPF_OK;
+    if (opened && entry_fits(runner->entry, runner->program)) return OPF_OK;
     opf_diag_add(diags_of(runner), OPF_ERROR, "cache", (opf_place){object, NULL, NULL, -1}, "the compiled program does not belong to this model");
     return OPF_ERROR_SYSTEM;
+}
+
+opf_runner *opf_runner_blank(int threads) {
+    opf_runner *runner = calloc(1, sizeof *runner);
+    if (!runner) opf_out_of_memory();
+    runner->threads = opf_threads_new(threads);
+    runner->hook = (opf_hook){.parallel = opf_threads_parallel, .pool = runner->threads, .threads = opf_threads_count(runner->threads)};
+    return runner;
 }
 
 opf_status opf_runner_new(opf_runner **out, const opf_program *program, const char *object, const opf_compile_options *options, int threads) {
@@ -40,13 +56,8 @@ opf_status opf_runner_new(opf_runner **out, const opf_program *program, const ch
 
 opf_status opf_runner_new_named(opf_runner **out, const opf_program *program, const char *object, const char *entry, const opf_compile_options *options,
                                 int threads) {
-    opf_runner *runner = calloc(1, sizeof *runner);
-    if (!runner) opf_out_of_memory();
+    opf_runner *runner = opf_runner_blank(threads);
     runner->program = program;
-    runner->threads = opf_threads_new(threads);
-    runner->hook = (opf_hook){.parallel = opf_threads_parallel, .pool = runner->threads, .threads = opf_threads_count(runner->threads)};
-    runner->symbols = calloc(program->n_symbols + 1, sizeof *runner->symbols);
-    if (!runner->symbols) opf_out_of_memory();
     opf_status status = load(runner, object, entry);
     if (status == OPF_OK) status = opf_runner_bind_weights(runner);
     if (status == OPF_OK) status = opf_runner_pack(runner, options);
@@ -58,12 +69,19 @@ opf_status opf_runner_new_named(opf_runner **out, const opf_program *program, co
     return OPF_OK;
 }
 
+bool opf_runner_attach(opf_runner *runner, const opf_program *program) {
+    if (!entry_fits(runner->entry, program)) return false;
+    runner->program = program;
+    return true;
+}
+
 void opf_runner_free(opf_runner *runner) {
     if (!runner) return;
     opf_threads_free(runner->threads);
-    for (size_t i = 0; runner->copies && i < runner->program->weights.count; i++) free(runner->copies[i]);
-    if (runner->packed_file.data) opf_file_unmap(&runner->packed_file);
-    else free(runner->packed);
+    for (int i = 0; runner->copies && i < runner->entry->n_weights; i++) free(runner->copies[i]);
+    if (!runner->packed_file.data && !runner->image.packed.data) free(runner->packed);
+    opf_file_unmap(&runner->packed_file);
+    opf_image_close(&runner->image);
     free(runner->copies);
     free(runner->weights);
     free(runner->symbols);
@@ -90,6 +108,7 @@ static int64_t value_of(const opf_runner *runner, opf_dim dim) {
 }
 
 static void report_check(const opf_runner *runner, int index, const int64_t *const *input_dims) {
+    if (!runner->program) return;
     const opf_condition *check = &runner->program->checks.data[index];
     opf_place place = {runner->program->module->path, NULL, NULL, -1};
     if (!check->guard) {
@@ -119,7 +138,7 @@ static opf_status grow(opf_runner *runner, size_t bytes) {
     runner->workspace = opf_runner_memory(bytes);
     runner->workspace_room = runner->workspace ? bytes : 0;
     if (runner->workspace) return OPF_OK;
-    opf_diag_add(diags_of(runner), OPF_ERROR, "memory", (opf_place){runner->program->module->path, NULL, NULL, -1},
+    if (runner->program) opf_diag_add(diags_of(runner), OPF_ERROR, "memory", (opf_place){runner->program->module->path, NULL, NULL, -1},
                  "no memory for a workspace of %zu bytes", bytes);
     return OPF_ERROR_SYSTEM;
 }
@@ -133,7 +152,7 @@ opf_status opf_runner_prepare(opf_runner *runner, const int64_t *const *input_di
     }
     size_t bytes = runner->entry->workspace_bytes(runner->symbols, runner->hook.threads);
     if (!bytes) {
-        opf_diag_add(diags_of(runner), OPF_ERROR, "shape", (opf_place){runner->program->module->path, NULL, NULL, -1},
+        if (runner->program) opf_diag_add(diags_of(runner), OPF_ERROR, "shape", (opf_place){runner->program->module->path, NULL, NULL, -1},
                      "with these inputs the sizes of inner values overflow");
         return OPF_ERROR_INPUT;
     }
@@ -149,6 +168,7 @@ size_t opf_runner_workspace_bytes(const opf_runner *runner) { return runner->wor
 /* ---- running ---- */
 
 static void report_step(const opf_runner *runner, int index) {
+    if (!runner->program) return;
     const opf_step *step = &runner->program->steps.data[index];
     const char *problem = runner->heap.heap.problem ? runner->heap.heap.problem : "it failed";
     if (step->node) opf_node_error(step->node, "run", "%s", problem);
@@ -160,7 +180,7 @@ bool opf_runner_holds(const opf_runner *runner, const void *address) { return op
 
 opf_status opf_runner_run(opf_runner *runner, const void *const *inputs, void *const *outputs) {
     if (!runner->prepared) {
-        opf_diag_add(diags_of(runner), OPF_ERROR, "internal", OPF_NO_PLACE, "a run without prepared sizes");
+        if (runner->program) opf_diag_add(diags_of(runner), OPF_ERROR, "internal", OPF_NO_PLACE, "a run without prepared sizes");
         return OPF_ERROR_INTERNAL;
     }
     opf_frame frame = {.inputs = inputs, .outputs = outputs, .weights = runner->weights, .packed = runner->packed,

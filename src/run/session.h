@@ -2,6 +2,7 @@
 #ifndef OPF_RUN_SESSION_H
 #define OPF_RUN_SESSION_H
 
+#include "base/hash.h"
 #include "emit/emit.h"
 #include "opf_abi.h"
 
@@ -20,6 +21,7 @@ typedef struct opf_sources {
     const char **names;        /* "kernels_0.c", …, "main.c" */
     opf_text *texts;
     bool warm;                 /* set by opf_compile: the cache had their objects */
+    opf_hash_text key;         /* set by opf_compile: the name of their entry in the cache */
 } opf_sources;
 
 opf_status opf_sources_emit(opf_sources **out, const opf_program *program); /* arena of the module */

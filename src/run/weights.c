@@ -30,34 +30,32 @@ static opf_status copy(opf_runner *runner, size_t index) {
     return OPF_OK;
 }
 
-static opf_status copy_where_needed(opf_runner *runner, bool read_by_steps) {
+void opf_runner_room_for_weights(opf_runner *runner, size_t count) {
+    runner->weights = calloc(count + 1, sizeof *runner->weights);
+    runner->copies = calloc(count + 1, sizeof *runner->copies);
+    if (!runner->weights || !runner->copies) opf_out_of_memory();
+}
+
+opf_status opf_runner_bind_weights(opf_runner *runner) {
+    opf_runner_room_for_weights(runner, runner->program->weights.count);
     opf_status status = OPF_OK;
     for (size_t i = 0; i < runner->program->weights.count && status == OPF_OK; i++) {
         const opf_weight *weight = &runner->program->weights.data[i];
-        runner->weights[i] = runner->copies[i] ? runner->copies[i] : weight->tensor->data;
-        if (weight->read_by_steps == read_by_steps && !runner->copies[i] && !opf_tensor_is_plain(weight->tensor)) status = copy(runner, i);
+        runner->weights[i] = weight->tensor->data;
+        if (weight->read_by_steps && !opf_tensor_is_plain(weight->tensor)) status = copy(runner, i);
     }
     return status;
 }
 
-opf_status opf_runner_bind_weights(opf_runner *runner) {
-    size_t n = runner->program->weights.count;
-    runner->weights = calloc(n + 1, sizeof *runner->weights);
-    runner->copies = calloc(n + 1, sizeof *runner->copies);
-    if (!runner->weights || !runner->copies) opf_out_of_memory();
-    return copy_where_needed(runner, true);
+opf_status opf_runner_lend_weight(opf_runner *runner, size_t index) {
+    return runner->copies[index] || opf_tensor_is_plain(runner->program->weights.data[index].tensor) ? OPF_OK : copy(runner, index);
 }
 
-opf_status opf_runner_lend_weights(opf_runner *runner) { return copy_where_needed(runner, false); }
-
-void opf_runner_return_weights(opf_runner *runner) {
-    for (size_t i = 0; i < runner->program->weights.count; i++) {
-        const opf_weight *weight = &runner->program->weights.data[i];
-        if (weight->read_by_steps) continue;
-        opf_tensor_release(weight->tensor);
-        if (!runner->copies[i]) continue;
-        free(runner->copies[i]);
-        runner->copies[i] = NULL;
-        runner->weights[i] = weight->tensor->data;
-    }
+void opf_runner_return_weight(opf_runner *runner, size_t index) {
+    const opf_weight *weight = &runner->program->weights.data[index];
+    if (weight->read_by_steps) return;
+    opf_tensor_release(weight->tensor);
+    free(runner->copies[index]);
+    runner->copies[index] = NULL;
+    runner->weights[index] = weight->tensor->data;
 }

@@ -1,0 +1,111 @@
+/* What an image depends on, as one hash. */
+#include "api/image.h"
+
+#include "base/build_id.h"
+#include "run/toolchain.h"
+
+enum { CHUNK = 2 << 20 };
+
+/* Chunk by chunk, so that a model's pages need not all be in memory at once. */
+static opf_hash hash_file(const unsigned char *data, size_t size, bool mapped) {
+    opf_hash key = opf_hash_bytes(&size, sizeof size);
+    for (size_t at = 0; at < size; at += CHUNK) {
+        size_t length = size - at < CHUNK ? size - at : CHUNK;
+        if (mapped) opf_file_expect(data + at, length);
+        key = opf_hash_combine(key, opf_hash_bytes(data + at, length));
+        if (mapped) opf_file_release(data + at, length);
+    }
+    return key;
+}
+
+static opf_hash hash_files(const opf_model *model, const opf_module *module) {
+    opf_hash key = {0, 0};
+    if (model->source.data) key = hash_file(model->source.data, model->source.size, false);
+    for (size_t i = model->source.data ? 1 : 0; i < module->files.count; i++)
+        key = opf_hash_combine(key, hash_file(module->files.data[i].data, module->files.data[i].size, true));
+    return key;
+}
+
+static void print_options(const opf_session *session, opf_text *out) {
+    const opf_options *options = &session->model->context->options;
+    opf_text_printf(out, "policy %d accuracy %d depth %d\n", (int)session->pipeline.policy, (int)options->accuracy, options->max_depth);
+    for (size_t i = 0; i < options->pins.count; i++) {
+        const opf_pin *pin = &options->pins.data[i];
+        opf_text_printf(out, "pin '%s' '%s' %d %lld %d\n", pin->symbol ? pin->symbol : "", pin->input ? pin->input : "", pin->axis, (long long)pin->size,
+                        pin->nominal_only);
+    }
+}
+
+static void print_machine(const opf_machine *m, opf_text *out) {
+    opf_text_printf(out, "machine '%s' '%s' %d %d %lld %lld %lld", m->name, m->flags, m->lanes, m->vectors, (long long)m->l1_bytes, (long long)m->l2_bytes,
+                    (long long)m->l3_bytes);
+    opf_text_printf(out, " %a %a %a %a %a\n", m->flops_per_second, m->l1_bandwidth, m->l2_bandwidth, m->l3_bandwidth, m->dram_bandwidth);
+}
+
+/* Machine and compiler; false where one of them is not to be had: the pipeline says so. */
+static bool print_target(const opf_session *session, opf_arena *arena, opf_text *out) {
+    opf_context *context = session->model->context;
+    opf_compile_options options = opf_context_compile_options(context);
+    opf_machine machine;
+    opf_toolchain toolchain;
+    opf_diags *quiet = opf_diags_new();
+    bool good = opf_machine_choose(&machine, context->options.machine, arena, quiet) == OPF_OK && !opf_machine_is_foreign(&machine) &&
+                opf_toolchain_find(&toolchain, &machine, &options, arena, quiet) == OPF_OK;
+    if (good) {
+        print_machine(&machine, out);
+        opf_text_add(out, toolchain.command);
+    }
+    opf_diags_free(quiet);
+    return good;
+}
+
+static opf_hash hash_values(const opf_model *model) {
+    opf_hash key = {0, 0};
+    for (size_t i = 0; model->values && i < model->n_inputs; i++) {
+        const opf_tensor *value = model->values[i];
+        if (!value) continue;
+        key = opf_hash_combine(key, opf_hash_bytes(&i, sizeof i));
+        key = opf_hash_combine(key, opf_hash_bytes(value->dims, (size_t)value->rank * sizeof *value->dims));
+        key = opf_hash_combine(key, opf_hash_bytes(value->data, value->bytes));
+    }
+    return key;
+}
+
+static bool is_eligible(const opf_session *session) {
+    const opf_context *context = session->model->context;
+    const opf_options *options = &context->options;
+    for (size_t i = 0; session->model->values && i < session->model->n_inputs; i++)
+        if (session->model->values[i] && session->model->values[i]->dtype == OPF_STRING) return false; /* addresses */
+    return !options->groups_file && !options->dump_after && !options->stop_after && !options->time_passes && !context->on_fusion &&
+           opf_user_ops_count(context->operators) == 0;
+}
+
+bool opf_session_image_key(opf_hash *out, const opf_session *session, const opf_module *module) {
+    opf_arena *arena = opf_arena_new();
+    opf_text text = {0};
+    bool good = is_eligible(session) && opf_build_id(out) && print_target(session, arena, &text);
+    if (good) {
+        print_options(session, &text);
+        *out = opf_hash_combine(*out, opf_hash_bytes(opf_text_string(&text), text.length));
+        *out = opf_hash_combine(*out, hash_values(session->model));
+        *out = opf_hash_combine(*out, hash_files(session->model, module));
+    }
+    opf_text_free(&text);
+    opf_arena_free(arena);
+    return good;
+}
+
+opf_hash opf_session_types(const opf_session *session) {
+    opf_text text = {0};
+    for (size_t i = 0; i < session->graph->inputs.count; i++) {
+        opf_value_print_type(session->graph->inputs.data[i], &text);
+        opf_text_add(&text, "\n");
+    }
+    for (size_t i = 0; i < session->n_outputs; i++) {
+        opf_value_print_type(session->results[i], &text);
+        opf_text_add(&text, "\n");
+    }
+    opf_hash hash = opf_hash_bytes(opf_text_string(&text), text.length);
+    opf_text_free(&text);
+    return hash;
+}
