@@ -9,6 +9,7 @@
 #include "run/session.h"
 
 /* A size given by the user: the axes of an input (`--shape`), a named size (`--dim`), or what costs assume (`--hint`). */
+/* What decides about the compiled program is part of its image's key: image.c, print_options. */
 typedef struct opf_options {
     const char *fuse;          /* as given */
     opf_policy policy;

@@ -29,6 +29,9 @@ static opf_hash hash_files(const opf_model *model, const opf_module *module) {
 static void print_options(const opf_session *session, opf_text *out) {
     const opf_options *options = &session->model->context->options;
     opf_text_printf(out, "policy %d accuracy %d depth %d\n", (int)session->pipeline.policy, (int)options->accuracy, options->max_depth);
+    for (int rule = 0; rule < OPF_RULE_COUNT; rule++)
+        if (options->rules.off[rule]) opf_text_printf(out, "off %d\n", rule);
+    for (int number = 0; number < OPF_THRESHOLD_COUNT; number++) opf_text_printf(out, "threshold %a\n", options->rules.thresholds[number]);
     for (size_t i = 0; i < options->pins.count; i++) {
         const opf_pin *pin = &options->pins.data[i];
         opf_text_printf(out, "pin '%s' '%s' %d %lld %d\n", pin->symbol ? pin->symbol : "", pin->input ? pin->input : "", pin->axis, (long long)pin->size,
