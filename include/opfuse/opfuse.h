@@ -40,7 +40,8 @@ void opf_context_free(opf_context *context); /* models and sessions first */
  *   fuse         none, tvm, best (default), or a file: groups as JSON, `explain --json` writes such
  *   cache        folder of compiled programs; default $OPFUSE_CACHE, $XDG_CACHE_HOME/opfuse, ~/.cache/opfuse
  *   machine      row of the machine table by name, or a file; default the row of this CPU
- *   accuracy     normal (default), tight or exact: which faster ways to form a sum are allowed, docs/numerics.md
+ *   accuracy     normal (default), tight or exact: which faster ways to form a sum are allowed, docs/numerics.md; exact: the same
+ *                bits fused and unfused, on every machine, and in the evaluator
  *   threads      default the cores that the process may use
  *   seed         of made-up inputs, default 0
  *   dim          NAME=N, repeatable: the size of this name is N; the code is made for it

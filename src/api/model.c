@@ -125,6 +125,7 @@ opf_status opf_model_as_read(opf_module **out, opf_model *model) {
         model->read_time = read - begun;
         model->type_time = opf_clock_now() - read;
     }
+    if (status == OPF_OK) model->module->accuracy = model->context->options.accuracy;
     *out = model->module;
     return status;
 }

@@ -15,7 +15,9 @@ static opf_status read_model(opf_pipeline *p) {
     const char *shown = p->context->options.dump_after;
     if (!shown || strcmp(shown, "read") != 0) p->module = opf_model_take(p->model);
     p->typed = p->module != NULL;
-    return p->typed ? OPF_OK : opf_model_read(&p->module, p->model);
+    opf_status status = p->typed ? OPF_OK : opf_model_read(&p->module, p->model);
+    if (status == OPF_OK) p->module->accuracy = p->context->options.accuracy;
+    return status;
 }
 
 static opf_status type_graph(opf_pipeline *p) {
@@ -33,7 +35,6 @@ static opf_status fuse(opf_pipeline *p) {
 }
 
 static opf_status schedule(opf_pipeline *p) {
-    p->module->accuracy = p->context->options.accuracy;
     opf_status status = opf_machine_choose(&p->machine, p->context->options.machine, p->module->arena, p->context->diags);
     return status == OPF_OK ? opf_plan_nests(&p->nests, p->fusion, &p->machine) : status;
 }

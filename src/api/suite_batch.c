@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "api/lists.h"
+#include "api/reference.h"
 #include "api/session.h"
 #include "api/suite.h"
 #include "base/clock.h"
@@ -179,19 +180,47 @@ static opf_tolerance tolerance_of(const batch *b, int dtype) {
     return tolerance;
 }
 
+/* NULL where the tensors agree, else what is wrong. */
+static const char *difference_of(const batch *b, const char *name, const opf_tensor *got, const opf_tensor *expected, opf_tolerance tolerance) {
+    opf_comparison c = opf_compare(got, expected, tolerance, b->arena);
+    if (c.holds) return NULL;
+    if (c.why) return opf_arena_printf(b->arena, "output '%s': %s", name, c.why);
+    return opf_arena_printf(b->arena, "output '%s': %lld of %lld elements differ, the worst is %.9g for %.9g", name, (long long)c.differing, (long long)expected->elements, c.got,
+                            c.expected);
+}
+
 /* NULL where the output is the expected one, else what is wrong. */
 static const char *difference(const batch *b, attempt *a, const opf_array *got, const opf_array *expected, bool list) {
     const opf_tensor *x = NULL, *y = NULL;
     if (opf_array_value(&x, got, list, b->arena, a->context->diags) != OPF_OK || opf_array_value(&y, expected, list, b->arena, a->context->diags) != OPF_OK)
         return opf_arena_printf(b->arena, "output '%s' is no tensor", got->name);
-    opf_comparison c = opf_compare(x, y, tolerance_of(b, expected->dtype), b->arena);
-    if (c.holds) return NULL;
-    if (c.why) return opf_arena_printf(b->arena, "output '%s': %s", got->name, c.why);
-    return opf_arena_printf(b->arena, "output '%s': %lld of %lld elements differ, the worst is %.9g for %.9g", got->name, (long long)c.differing,
-                            (long long)y->elements, c.got, c.expected);
+    return difference_of(b, got->name, x, y, tolerance_of(b, expected->dtype));
+}
+
+/* Under --accuracy=exact the evaluator has the same bits. NULL where that is so, else what is wrong. */
+static const char *other_bits(const batch *b, attempt *a, const opf_array *outputs) {
+    opf_module *module;
+    opf_eval *eval = NULL;
+    const char *wrong = NULL;
+    opf_status status = opf_model_as_read(&module, a->bound ? a->bound : a->loaded);
+    if (status == OPF_OK) status = opf_reference_run(&eval, module->graph, a->inputs, false, NULL, b->arena, a->context->diags);
+    for (size_t i = 0; i < a->n_outputs && status == OPF_OK && !wrong; i++) {
+        const opf_value *output = module->graph->outputs.data[i];
+        const opf_tensor *expected = opf_eval_value(eval, output), *got = NULL;
+        status = opf_array_value(&got, &outputs[i], output->list, b->arena, a->context->diags);
+        if (status == OPF_OK && expected) wrong = difference_of(b, outputs[i].name, got, expected, (opf_tolerance){.rule = OPF_TOL_BITS});
+    }
+    opf_eval_free(eval);
+    if (wrong) return opf_arena_printf(b->arena, "other bits than the evaluator's: %s", wrong);
+    return status == OPF_OK ? NULL : "the evaluator fails";
 }
 
 static void compare(const batch *b, attempt *a, const opf_array *outputs) {
+    const char *bits = b->suite->context->options.accuracy == OPF_ACCURACY_EXACT ? other_bits(b, a, outputs) : NULL;
+    if (bits) {
+        finish(b, a, "differs", bits);
+        return;
+    }
     for (size_t i = 0; i < a->n_outputs; i++) {
         opf_array expected;
         const char *path = opf_arena_printf(b->arena, "%s/output_%zu.pb", a->trial->of->sets[a->trial->set], i);

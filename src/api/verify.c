@@ -65,14 +65,19 @@ static void print_comparison(verifying *v, const char *name, const char *against
     opf_text_add(&v->text, "\n");
 }
 
-static void compare(verifying *v, const opf_array *got, const char *name, const opf_tensor *expected, const char *against) {
+/* Under --accuracy=exact the evaluator computes the same bits. */
+static opf_tolerance against_evaluator(const verifying *v) {
+    return v->graph->module->accuracy == OPF_ACCURACY_EXACT ? (opf_tolerance){.rule = OPF_TOL_BITS} : v->tolerance;
+}
+
+static void compare(verifying *v, const opf_array *got, const char *name, const opf_tensor *expected, opf_tolerance tolerance, const char *against) {
     const opf_tensor *tensor;
     v->compared++;
     if (opf_array_value(&tensor, got, expected->is_list, v->arena, v->model->context->diags) != OPF_OK) {
         v->failed++;
         return;
     }
-    opf_comparison c = opf_compare(tensor, expected, v->tolerance, v->arena);
+    opf_comparison c = opf_compare(tensor, expected, tolerance, v->arena);
     c.holds = c.holds && (!c.argmax_checked || c.argmax_agrees);
     v->failed += !c.holds;
     print_comparison(v, name, against, expected, &c);
@@ -84,11 +89,11 @@ static void compare_outputs(verifying *v) {
     const opf_graph *graph = v->graph;
     for (size_t i = 0; i < v->n_model_outputs; i++) {
         const opf_tensor *reference = opf_eval_value(v->eval, graph->outputs.data[i]);
-        if (reference) compare(v, &v->outputs[i], graph->output_names.data[i], reference, "the evaluator");
+        if (reference) compare(v, &v->outputs[i], graph->output_names.data[i], reference, against_evaluator(v), "the evaluator");
         const opf_tensor *expected;
         const opf_array *given = v->options->expected ? &v->options->expected[i] : NULL;
         if (given && (given->data || given->kind != OPF_ARRAY_TENSOR) && opf_array_value(&expected, given, graph->outputs.data[i]->list, v->arena, v->model->context->diags) == OPF_OK)
-            compare(v, &v->outputs[i], graph->output_names.data[i], expected, "the expected output");
+            compare(v, &v->outputs[i], graph->output_names.data[i], expected, v->tolerance, "the expected output");
     }
 }
 
@@ -97,7 +102,7 @@ static void compare_stored(verifying *v) {
     for (size_t i = v->n_model_outputs; i < v->n_outputs; i++) {
         const opf_value *value = opf_value_find(v->graph, v->outputs[i].name);
         const opf_tensor *reference = value ? opf_eval_value(v->eval, value) : NULL;
-        if (reference) compare(v, &v->outputs[i], value->name, reference, "the evaluator");
+        if (reference) compare(v, &v->outputs[i], value->name, reference, against_evaluator(v), "the evaluator");
         else v->skipped++;
     }
 }

@@ -52,6 +52,10 @@ static void compare_real(opf_comparing *c, int64_t index) {
     double error = difference(got, expected), allowed = c->atol + c->rtol * fabs(expected);
     opf_comparison *r = &c->result;
     c->total += error;
+    if (c->tolerance.rule == OPF_TOL_BITS && got == 0 && expected == 0 && signbit(got) != signbit(expected)) {
+        r->differing++;
+        note_worst(c, index, got, expected, 0);
+    }
     if (error == 0) return;
     if (error > r->max_absolute) r->max_absolute = error;
     if (expected != 0 && error / fabs(expected) > r->max_relative) r->max_relative = error / fabs(expected);
@@ -149,6 +153,7 @@ static void choose_bounds(opf_comparing *c) {
     case OPF_TOL_FP32: c->rtol = 1e-3, c->atol = 1e-4 * greatest_expected; break;
     case OPF_TOL_FP16: c->atol = 4e-3 * greatest_expected; break;
     case OPF_TOL_INT8: c->atol = 2e-2 * greatest_expected; break;
+    case OPF_TOL_BITS: break;
     }
 }
 

@@ -4,10 +4,11 @@
 
 #include "ir/tensor.h"
 
-typedef enum opf_tolerance_rule { OPF_TOL_ELEMENT, OPF_TOL_FP32, OPF_TOL_FP16, OPF_TOL_INT8 } opf_tolerance_rule;
+typedef enum opf_tolerance_rule { OPF_TOL_ELEMENT, OPF_TOL_FP32, OPF_TOL_FP16, OPF_TOL_INT8, OPF_TOL_BITS } opf_tolerance_rule;
 
 /* ELEMENT: |a-b| <= atol + rtol*|expected|. FP32: rtol 1e-3, atol 1e-4 * max|expected|. FP16: atol 4e-3 * max|expected|.
- * INT8: mean |a-b| <= 2 % of max|expected|. Integers, bools and strings: equal. NaN equals NaN, inf its own sign. */
+ * INT8: mean |a-b| <= 2 % of max|expected|. BITS: the same bits, 0 and -0 differ. Integers, bools and strings: equal. NaN equals
+ * NaN, inf its own sign. */
 typedef struct opf_tolerance { opf_tolerance_rule rule; double rtol, atol; } opf_tolerance;
 
 typedef struct opf_comparison {

@@ -27,6 +27,9 @@ const char *opf_group_verdict_name(opf_group_verdict verdict) {
 
 /* ---- values ---- */
 
+/* Every bound is 0 under --accuracy=exact, that of library kernels too. */
+static bool is_exact(const replaying *r) { return opf_module_is_exact(r->program->module); }
+
 /* The evaluator's tensor for a value of the compiled graph: the value of that name in the graph as read. */
 static const opf_tensor *reference_of(const replaying *r, const opf_value *value) {
     if (value->graph != r->program->fusion->graph || value->kind != OPF_VALUE_TENSOR || value->dtype == OPF_STRING) return NULL;
@@ -93,7 +96,8 @@ static const char *cause_of(const opf_group_check *c, const opf_error_bound *bou
 
 static bool same(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
 
-static void compare(opf_group_check *c, const opf_tensor *got, const opf_tensor *expected, const opf_tensor *bounds) {
+/* bits: 0 and -0 differ. */
+static void compare(opf_group_check *c, const opf_tensor *got, const opf_tensor *expected, const opf_tensor *bounds, bool bits) {
     double furthest = -1;
     c->worst = -1;
     c->elements = expected->elements;
@@ -101,10 +105,10 @@ static void compare(opf_group_check *c, const opf_tensor *got, const opf_tensor 
         double a = opf_tensor_get(got, i), b = opf_tensor_get(expected, i), bound = bounds ? opf_tensor_get(bounds, i) : 0;
         double error = same(a, b) ? 0 : fabs(a - b);
         if (bound > c->most) c->most = bound;
-        if (error == 0) continue;
+        if (error == 0 && !(bits && a == 0 && signbit(a) != signbit(b))) continue;
         if (error > c->error || isnan(error)) c->error = error;
         /* where infinities or NaN come in, no bound is finite; then a NaN on one side alone is what counts */
-        bool beyond = isfinite(bound) ? !(error <= bound) : isnan(a) != isnan(b) && !c->spreads;
+        bool beyond = isfinite(bound) ? bits || !(error <= bound) : isnan(a) != isnan(b) && !c->spreads;
         double distance = bound > 0 && !isnan(error) ? error / bound : INFINITY;
         c->beyond += beyond;
         if (distance <= furthest) continue;
@@ -121,7 +125,7 @@ static void check_result(replaying *r, const opf_step *step, int index, const op
     c.spreads = step->kind == OPF_RUN_KERNEL && step->nest->tile && step->nest->tile->winograd;
     const opf_tensor *expected = reference_of(r, value), *got = held(r, step, value);
     if (expected && got && got->elements == expected->elements) {
-        compare(&c, got, expected, bounds);
+        compare(&c, got, expected, bounds, is_exact(r));
         c.verdict = c.worst < 0 ? OPF_GROUP_EXACT : !bounded ? OPF_GROUP_UNBOUNDED : c.beyond ? OPF_GROUP_BEYOND : OPF_GROUP_WITHIN;
         if (c.worst >= 0) c.cause = cause_of(&c, bound);
     }
@@ -142,20 +146,20 @@ static void check_kernel(replaying *r, const opf_step *step, int index) {
     }
     opf_error_bound bound = {0};
     const opf_tile *tile = step->nest->tile;
-    if (known) {
+    if (known && !is_exact(r)) {
         opf_bound_schedule schedule = {tile && tile->winograd ? tile->anchor : -1, step->nest->rescaled_columns, step->nest->rescaled};
         opf_status status = opf_bound_group(&bound, group, r->program->module->pool, inputs, inexact, &schedule, r->symbols, r->arena);
         if (status != OPF_OK && r->status == OPF_OK) r->status = status;
     }
     for (size_t k = 0; k < group->results.count; k++) {
         const opf_tensor *bounds = known && bound.errors ? bound.errors[k] : NULL;
-        check_result(r, step, index, group->results.data[k].value, bounds, bounds != NULL, &bound);
+        check_result(r, step, index, group->results.data[k].value, bounds, bounds || is_exact(r), &bound);
     }
 }
 
 static void check_library(replaying *r, const opf_step *step, int index) {
     for (int k = 0; k < step->node->n_outputs; k++)
-        if (step->node->outputs[k] && buffer_of(r, step, step->node->outputs[k]) >= 0) check_result(r, step, index, step->node->outputs[k], NULL, false, NULL);
+        if (step->node->outputs[k] && buffer_of(r, step, step->node->outputs[k]) >= 0) check_result(r, step, index, step->node->outputs[k], NULL, is_exact(r), NULL);
 }
 
 static void watch(void *data, int index, int begin) {

@@ -23,8 +23,8 @@ void opf_emit_guard(const opf_program *program, size_t check, opf_text *out);
 void opf_emit_main_sizes(const opf_program *program, opf_text *out); /* solve, output_dims, slots, workspace_bytes */
 void opf_emit_main_prepare(const opf_program *program, opf_text *out);
 void opf_emit_main_run(const opf_program *program, opf_text *out);
-/* What a generated file starts with; `main`: the program whose main file it is, or NULL. */
-void opf_emit_prelude(const opf_program *main, opf_text *out);
+/* What a generated file starts with; is_main: it holds the program's run, and so what that needs. */
+void opf_emit_prelude(const opf_program *program, bool is_main, opf_text *out);
 /* The table opf_entry; linkage is "" or "static ". */
 void opf_emit_entry_table(const opf_program *program, const char *linkage, bool with_prepare, opf_text *out);
 

@@ -14,7 +14,7 @@ static void emit_head(const opf_program *program, const opf_library *library, co
                          "#ifdef __GNUC__\n#pragma GCC diagnostic ignored \"-Wpsabi\"\n#endif\n#include \"%s\"\n\n", header);
     opf_text_printf(out, "/* Elements of float in a vector: the kernels and the packed constants below are laid out for it. */\n#undef OPF_LANES\n#define OPF_LANES %d\n",
                     program->machine->lanes);
-    opf_emit_prelude(program, out);
+    opf_emit_prelude(program, true, out);
 }
 
 /* Kernels that the steps call: those that pack constants have done their work. */

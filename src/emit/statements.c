@@ -202,19 +202,32 @@ static const char *run_text(opf_statements *s, const opf_run *run) {
     return opf_arena_printf(s->names.arena, "%s + %s", s->buffers[run->buffer], text_of(s, run->offset, false));
 }
 
-static const char *reduction_text(opf_statements *s, const opf_code *code, const char *suffix) {
+/* `from`: the running value that it goes on from, NULL for none. */
+static const char *reduction_text(opf_statements *s, const opf_code *code, const char *suffix, const char *from) {
     const char *count = text_of(s, code->to, false), *first = run_text(s, &code->operands[0]);
     opf_arena *arena = s->names.arena;
-    if (code->n_operands == 1) return opf_arena_printf(arena, "opf_%s_%s(%s, %s)", reducers[code->combiner].function, suffix, first, count);
+    const char *on = from ? "_on" : "", *start = from ? opf_arena_printf(arena, "%s, ", from) : "";
+    if (code->n_operands == 1) return opf_arena_printf(arena, "opf_%s%s_%s(%s%s, %s)", reducers[code->combiner].function, on, suffix, start, first, count);
     const char *second = run_text(s, &code->operands[1]);
-    if (strcmp(first, second) == 0) return opf_arena_printf(arena, "opf_sumsq_%s(%s, %s)", suffix, first, count);
-    return opf_arena_printf(arena, "opf_dot_%s(%s, %s, %s)", suffix, first, second, count);
+    if (strcmp(first, second) == 0) return opf_arena_printf(arena, "opf_sumsq%s_%s(%s%s, %s)", on, suffix, start, first, count);
+    return opf_arena_printf(arena, "opf_dot%s_%s(%s%s, %s, %s)", on, suffix, start, first, second, count);
+}
+
+/* Sums that go on from the running value, term by term: opf_sum_on_f32(sum, x, n). */
+static bool goes_on(const opf_statements *s, const opf_code *code, opf_dtype dtype) {
+    bool ordered = code->combiner == OPF_COMBINE_SUM || code->combiner == OPF_COMBINE_PROD;
+    return ordered && !code->declares && opf_dtype_is_float(dtype) && opf_group_is_exact(s->nest->group);
 }
 
 static void print_reduce(opf_statements *s, const opf_code *code) {
     const opf_nest_buffer *buffer = &s->nest->buffers.data[code->buffer];
     const reducer *row = &reducers[code->combiner];
-    const char *suffix = opf_emit_suffix(buffer->dtype), *value = reduction_text(s, code, suffix);
+    bool on = goes_on(s, code, buffer->dtype);
+    const char *suffix = opf_emit_suffix(buffer->dtype), *value = reduction_text(s, code, suffix, on ? s->buffers[code->buffer] : NULL);
+    if (on) {
+        line(s, "%s = %s;", s->buffers[code->buffer], value);
+        return;
+    }
     if (code->declares) {
         s->buffers[code->buffer] = opf_names_take(&s->names, "", buffer->name);
         line(s, "const %s %s = %s;", opf_emit_value_ctype(buffer->dtype), s->buffers[code->buffer], value);

@@ -1,7 +1,7 @@
 /* Reductions over a block's lanes. */
 #include <math.h>
 
-#include "eval/lanes.h"
+#include "eval/exact.h"
 
 typedef union opf_cell opf_cell;
 
@@ -75,6 +75,15 @@ static void accumulate_real(opf_lanes_state *state, opf_term term) {
     }
 }
 
+/* Every step rounded to the running value's type. */
+static void accumulate_exactly(opf_lanes_state *state, opf_term term) {
+    static const opf_scalar_op operations[OPF_COMBINE_COUNT] = {
+        [OPF_COMBINE_SUM] = OPF_OP_ADD, [OPF_COMBINE_PROD] = OPF_OP_MUL, [OPF_COMBINE_MIN] = OPF_OP_MIN, [OPF_COMBINE_MAX] = OPF_OP_MAX,
+    };
+    const opf_stage *stage = state->lanes->stage;
+    opf_exact_binary(operations[stage->combiner], stage->accumulator, state->accumulator, state->accumulator, 1, term.cells, term.step, state->count);
+}
+
 static void accumulate_integer(opf_lanes_state *state, opf_term term) {
     static const opf_scalar_op operations[OPF_COMBINE_COUNT] = {
         [OPF_COMBINE_SUM] = OPF_OP_ADD, [OPF_COMBINE_PROD] = OPF_OP_MUL, [OPF_COMBINE_MIN] = OPF_OP_MIN,
@@ -120,7 +129,11 @@ static void accumulate_product(opf_lanes_state *state) {
     opf_cell *restrict out = state->accumulator;
     opf_term a = term_of(state, state->lanes->factors[0]), b = term_of(state, state->lanes->factors[1]);
     int count = state->count;
-    if (a.step && b.step) for (int i = 0; i < count; i++) out[i].real += a.cells[i].real * b.cells[i].real;
+    if (state->lanes->exact) {
+        opf_cell product[OPF_LANES];
+        opf_exact_binary(OPF_OP_MUL, (opf_dtype)state->lanes->stage->body->dtype, product, a.cells, a.step, b.cells, b.step, count);
+        accumulate_exactly(state, (opf_term){product, 1});
+    } else if (a.step && b.step) for (int i = 0; i < count; i++) out[i].real += a.cells[i].real * b.cells[i].real;
     else if (a.step) for (int i = 0; i < count; i++) out[i].real += a.cells[i].real * b.cells[0].real;
     else if (b.step) for (int i = 0; i < count; i++) out[i].real += a.cells[0].real * b.cells[i].real;
     else for (int i = 0; i < count; i++) out[i].real += a.cells[0].real * b.cells[0].real;
@@ -131,7 +144,7 @@ void opf_lanes_accumulate(opf_lanes_state *state) {
     if (lanes->value < 0) return accumulate_product(state);
     opf_term term = term_of(state, lanes->value);
     if (is_extreme(lanes->stage->combiner)) accumulate_extreme(state, term, term_of(state, lanes->second));
-    else if (opf_dtype_is_float((opf_dtype)lanes->stage->body->dtype)) accumulate_real(state, term);
+    else if (opf_dtype_is_float((opf_dtype)lanes->stage->body->dtype)) (lanes->exact ? accumulate_exactly : accumulate_real)(state, term);
     else accumulate_integer(state, term);
 }
 
@@ -145,6 +158,8 @@ void opf_lanes_finish(opf_lanes_state *state) {
     bool real = opf_dtype_is_float((opf_dtype)stage->body->dtype);
     if (is_extreme(stage->combiner)) {
         for (int i = 0; i < state->count; i++) state->accumulator[i] = state->companion[i];
+    } else if (real && state->lanes->exact) {
+        for (int i = 0; i < state->count && stage->dtype != stage->accumulator; i++) state->accumulator[i].real = opf_dtype_round(stage->dtype, state->accumulator[i].real);
     } else if (real && stage->accumulator == OPF_FLOAT64 && stage->combiner == OPF_COMBINE_SUM) {
         for (int i = 0; i < state->count; i++)
             if (isfinite(state->accumulator[i].real)) state->accumulator[i].real += state->companion[i].real;

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "eval/lanes.h"
+#include "eval/exact.h"
 
 typedef union opf_cell opf_cell;
 
@@ -50,6 +50,7 @@ static bool walks(const opf_lanes *lanes, const opf_instruction *load, int axis,
 
 void opf_lanes_find_dot(opf_lanes *lanes) {
     lanes->dot[0] = lanes->dot[1] = NULL;
+    if (lanes->exact && lanes->stage->body->dtype != OPF_FLOAT32) return;
     if (lanes->value >= 0 || lanes->n_reduce == 0) return;
     int axis = lanes->order[lanes->n_reduce - 1], level = lanes->level_of[axis];
     const opf_instruction *a = load_of(lanes, lanes->factors[0]), *b = load_of(lanes, lanes->factors[1]);
@@ -152,9 +153,30 @@ static void scalar_by_masked_run(opf_cell *out, const double *s, const float *x,
         for (int t = 0; t < TERMS; t++) out[i].real += s[t] * (mask[i].integer ? x[t * step + i] : 0);
 }
 
-static void scalar_by_run_double(opf_cell *out, const double *s, const double *x, int64_t step, const opf_cell *mask, int count) {
+/* The same with every product and every sum rounded to float32. */
+static void scalar_by_run_exactly(opf_cell *out, const double *s, const float *x, int64_t step, const opf_cell *mask, int count) {
+    int i = 0;
+    for (; i + WIDTH <= count && !mask; i += WIDTH) {
+        wide_double wide;
+        wide_float sum, term;
+        memcpy(&wide, out + i, sizeof wide);
+        sum = __builtin_convertvector(wide, wide_float);
+        for (int t = 0; t < TERMS; t++) {
+            memcpy(&term, x + t * step + i, sizeof term);
+            sum = sum + (float)s[t] * term;
+        }
+        wide = __builtin_convertvector(sum, wide_double);
+        memcpy(out + i, &wide, sizeof wide);
+    }
+    for (; i < count; i++)
+        for (int t = 0; t < TERMS; t++) out[i].real = opf_exact_multiply_add(out[i].real, s[t], mask && !mask[i].integer ? 0 : x[t * step + i]);
+}
+
+static double add_product(bool exact, double sum, double a, double b) { return exact ? opf_exact_multiply_add(sum, a, b) : sum + a * b; }
+
+static void scalar_by_run_double(bool exact, opf_cell *out, const double *s, const double *x, int64_t step, const opf_cell *mask, int count) {
     for (int i = 0; i < count; i++)
-        for (int t = 0; t < TERMS; t++) out[i].real += s[t] * (mask && !mask[i].integer ? 0 : x[t * step + i]);
+        for (int t = 0; t < TERMS; t++) out[i].real = add_product(exact, out[i].real, s[t], mask && !mask[i].integer ? 0 : x[t * step + i]);
 }
 
 #define SCATTERED(TYPE)                                                                                                  \
@@ -164,7 +186,7 @@ static void scalar_by_run_double(opf_cell *out, const double *s, const double *x
             if (f->mask && !f->mask[i].integer) continue;                                                                \
             const TYPE *at = x + f->offsets[i].integer;                                                                  \
             double sum = out[i].real;                                                                                    \
-            for (int t = 0; t < TERMS; t++) sum += s[t] * at[t * f->step];                                               \
+            for (int t = 0; t < TERMS; t++) sum = add_product(exact, sum, s[t], at[t * f->step]);                                               \
             out[i].real = sum;                                                                                           \
         }                                                                                                                \
     }
@@ -176,7 +198,7 @@ static bool all_finite(const double *s) {
 }
 
 /* TERMS terms from `first`, of a factor that is one for all lanes and one that differs. False: not by this way. */
-static bool scalar_by_lanes(opf_cell *out, const opf_factor *one, const opf_factor *f, int64_t first, int count) {
+static bool scalar_by_lanes(bool exact, opf_cell *out, const opf_factor *one, const opf_factor *f, int64_t first, int count) {
     double s[TERMS];
     for (int t = 0; t < TERMS; t++) s[t] = one->absent ? 0 : element(one, one->base + (first + t) * one->step);
     /* What is masked out counts as 0, and 0 times infinity is not 0. */
@@ -184,9 +206,10 @@ static bool scalar_by_lanes(opf_cell *out, const opf_factor *one, const opf_fact
     if (f->absent) return true;
     int64_t base = f->base + first * f->step;
     const float *run = f->is_float && f->contiguous ? (const float *)f->data + base + f->offsets[0].integer : NULL;
-    if (run && f->mask) scalar_by_masked_run(out, s, run, f->step, f->mask, count);
+    if (run && exact) scalar_by_run_exactly(out, s, run, f->step, f->mask, count);
+    else if (run && f->mask) scalar_by_masked_run(out, s, run, f->step, f->mask, count);
     else if (run) scalar_by_run(out, s, run, f->step, count);
-    else if (f->contiguous) scalar_by_run_double(out, s, (const double *)f->data + base + f->offsets[0].integer, f->step, f->mask, count);
+    else if (f->contiguous) scalar_by_run_double(exact, out, s, (const double *)f->data + base + f->offsets[0].integer, f->step, f->mask, count);
     else if (f->is_float) SCATTERED(float)
     else SCATTERED(double)
     return true;
@@ -197,10 +220,10 @@ static double lane_element(const opf_factor *f, int64_t term, int lane) {
     return element(f, f->base + term * f->step + (f->offsets ? f->offsets[lane].integer : 0));
 }
 
-static void lanes_by_lanes(opf_cell *out, const opf_factor *a, const opf_factor *b, int64_t first, int count) {
+static void lanes_by_lanes(bool exact, opf_cell *out, const opf_factor *a, const opf_factor *b, int64_t first, int count) {
     for (int i = 0; i < count; i++) {
         double sum = out[i].real;
-        for (int t = 0; t < TERMS; t++) sum += lane_element(a, first + t, i) * lane_element(b, first + t, i);
+        for (int t = 0; t < TERMS; t++) sum = add_product(exact, sum, lane_element(a, first + t, i), lane_element(b, first + t, i));
         out[i].real = sum;
     }
 }
@@ -213,9 +236,9 @@ int64_t opf_lanes_dot(opf_lanes_state *state, int64_t first) {
     bool whole = inside(state, lanes->dot[0], &a, first, extent - 1) && inside(state, lanes->dot[1], &b, first, extent - 1);
     for (; term + TERMS <= extent; term += TERMS) {
         if (!whole && !(inside(state, lanes->dot[0], &a, term, term + TERMS - 1) && inside(state, lanes->dot[1], &b, term, term + TERMS - 1))) break;
-        if (a.offsets && b.offsets) lanes_by_lanes(state->accumulator, &a, &b, term, state->count);
+        if (a.offsets && b.offsets) lanes_by_lanes(lanes->exact, state->accumulator, &a, &b, term, state->count);
         else if (!a.offsets && !b.offsets) break;
-        else if (!scalar_by_lanes(state->accumulator, a.offsets ? &b : &a, a.offsets ? &a : &b, term, state->count)) break;
+        else if (!scalar_by_lanes(lanes->exact, state->accumulator, a.offsets ? &b : &a, a.offsets ? &a : &b, term, state->count)) break;
     }
     return term;
 }

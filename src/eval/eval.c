@@ -150,6 +150,7 @@ static opf_status run_node(opf_node *node, opf_eval_stages *job, int64_t *symbol
     opf_status status = opf_op_stages(&call, node);
     if (status != OPF_OK) return status;
     job->node = node;
+    job->exact = opf_module_is_exact(node->graph->module);
     job->n_results = node->n_outputs;
     job->symbols = symbols;
     if (call->library) return opf_eval_run_library(job, call->library, symbols, out);

@@ -1,6 +1,9 @@
 /* The reference evaluator: the graph as read, node by node, every node computed in double (integers exactly, float64 in
  * long double) from its stages and rounded to the value's own type before the next node. Serves verify and constant
- * folding; never a user's run. No pass, no simplification of the graph comes before it. */
+ * folding; never a user's run. No pass, no simplification of the graph comes before it.
+ *
+ * In a module whose accuracy is exact every operation is computed in its own type instead, by the prelude's functions, and sums
+ * run in the order of their axes: the very bits of generated code (docs/numerics.md, "The same bits everywhere"). */
 #ifndef OPF_EVAL_EVAL_H
 #define OPF_EVAL_EVAL_H
 

@@ -9,7 +9,7 @@
  *   …            reduce axes, one loop each, in the order that leaves least work to the innermost
  *
  * A register is uniform where all lanes have the same value; then it has one element. Integers and truth values are
- * exact int64, all floating types are double. */
+ * exact int64, all floating types are double; in a program that is `exact` these hold numbers of their own type. */
 #ifndef OPF_EVAL_LANES_H
 #define OPF_EVAL_LANES_H
 
@@ -73,6 +73,7 @@ typedef struct opf_constant { int reg; int64_t integer; double real; } opf_const
 typedef struct opf_lanes {
     const opf_stage *stage;
     const opf_operand *tensors;
+    bool exact;            /* every operation rounds to its own type, sums run in the order of their axes (exact.h) */
     int n_axes, n_reduce;
     int64_t extents[OPF_LANES_AXES];
     int64_t elements;      /* of the result */
@@ -94,7 +95,7 @@ typedef struct opf_lanes {
 
 /* Compiles the stage for concrete sizes. extents and symbols are numbers; NULL and a reason where it cannot. */
 opf_lanes *opf_lanes_compile(opf_arena *arena, const opf_stage *stage, const opf_operand *tensors, const int64_t *extents,
-                             const int64_t *symbols, const char **why);
+                             const int64_t *symbols, bool exact, const char **why);
 /* Computes the stage: double or int64 elements by its dtype, row-major. False: see fault. */
 bool opf_lanes_run(const opf_lanes *lanes, void *result, opf_lanes_fault *fault);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "opf_lib.h"
+#include "eval/library_exact.h"
 #include "ops/counts.h"
 
 typedef struct opf_running {
@@ -115,7 +116,7 @@ static opf_status run(const opf_running *r, int64_t *symbols, opf_tensor **out) 
     if (status != OPF_OK) return status;
     void *room = opf_arena_alloc(r->arena, (size_t)scratch + 64);
     opf_lib_args args = {describe_inputs(r), results, ints, library->floats.data, (void *)(((uintptr_t)room + 63) / 64 * 64), counts, r->job->heap};
-    library->kernel->run(&args);
+    (r->job->exact ? opf_library_exact(library->kernel) : library->kernel->run)(&args);
     if (r->job->heap->problem) return report_problem(r);
     for (int k = 0; k < library->n_counts; k++) symbols[library->counts[k]->index] = counts[k];
     for (int k = 0; k < library->n_outputs && status == OPF_OK; k++)

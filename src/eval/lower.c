@@ -280,10 +280,10 @@ static int64_t reduce_weight(const opf_lanes *lanes, int axis) {
 }
 
 static void order_reduction(opf_lanes *lanes) {
-    bool pairs = lanes->stage->combiner >= OPF_COMBINE_ARGMIN;
+    bool fixed = lanes->exact || lanes->stage->combiner >= OPF_COMBINE_ARGMIN;
     for (int i = 0; i < lanes->n_reduce; i++) {
         int axis = lanes->n_axes + i, j = i;
-        for (; !pairs && j > 0 && reduce_weight(lanes, lanes->order[j - 1]) < reduce_weight(lanes, axis); j--) lanes->order[j] = lanes->order[j - 1];
+        for (; !fixed && j > 0 && reduce_weight(lanes, lanes->order[j - 1]) < reduce_weight(lanes, axis); j--) lanes->order[j] = lanes->order[j - 1];
         lanes->order[j] = axis;
     }
 }
@@ -327,11 +327,12 @@ static void lower_body(opf_lowering *l) {
 }
 
 opf_lanes *opf_lanes_compile(opf_arena *arena, const opf_stage *stage, const opf_operand *tensors, const int64_t *extents,
-                             const int64_t *symbols, const char **why) {
+                             const int64_t *symbols, bool exact, const char **why) {
     if (stage->n_axes + stage->n_reduce > OPF_LANES_AXES) return *why = "it has too many axes", NULL;
     opf_lanes *lanes = OPF_NEW(arena, opf_lanes);
     lanes->stage = stage;
     lanes->tensors = tensors;
+    lanes->exact = exact;
     lanes->n_axes = stage->n_axes;
     lanes->n_reduce = stage->n_reduce;
     lanes->elements = 1;

@@ -83,7 +83,7 @@ static opf_status run_stage(const opf_eval_stages *job, const opf_stage *stage, 
     const char *why = NULL;
     opf_arena *arena = opf_arena_new();
     opf_operand *result = &operands[number];
-    opf_lanes *lanes = opf_lanes_compile(arena, stage, operands, extents, job->symbols, &why);
+    opf_lanes *lanes = opf_lanes_compile(arena, stage, operands, extents, job->symbols, job->exact, &why);
     opf_lanes_fault fault = {0};
     opf_status status = OPF_OK;
     if (!lanes) status = report(job, stage, "shape", why);

@@ -17,6 +17,7 @@ typedef struct opf_eval_stages {
     const int64_t *symbols;              /* values by symbol index */
     int n_results;
     opf_heap *heap;                      /* of library kernels */
+    bool exact;                          /* every operation in its own type */
 } opf_eval_stages;
 
 /* Runs all stages; out[k] becomes the tensor of stage results[k], rounded to its type (NULL where results[k] < 0).

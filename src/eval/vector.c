@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "eval/lanes.h"
+#include "eval/exact.h"
 
 typedef union opf_cell opf_cell;
 
@@ -213,7 +213,9 @@ static void execute_binary(opf_lanes_state *state, const opf_instruction *in) {
     bool same_a = is_uniform(state, in->a), same_b = is_uniform(state, in->b);
     int count = lanes_of(state, in->out);
     opf_scalar_op op = (opf_scalar_op)in->op;
-    if (opf_dtype_is_float((opf_dtype)in->dtype)) real_binary(op, out, a, b, same_a, same_b, count);
+    bool real = opf_dtype_is_float((opf_dtype)in->dtype);
+    if (real && state->lanes->exact) opf_exact_binary(op, (opf_dtype)in->dtype, out, a, !same_a, b, !same_b, count);
+    else if (real) real_binary(op, out, a, b, same_a, same_b, count);
     else whole_binary(op, (opf_dtype)in->dtype, out, a, b, same_a, same_b, count);
 }
 
@@ -224,6 +226,7 @@ static void execute_unary(opf_lanes_state *state, const opf_instruction *in) {
     opf_scalar_op op = (opf_scalar_op)in->op;
     bool real = opf_dtype_is_float((opf_dtype)in->dtype);
     if (!real) for (int i = 0; i < count; i++) out[i].integer = opf_scalar_eval_int(op, (opf_dtype)in->dtype, a[i].integer, 0);
+    else if (state->lanes->exact) opf_exact_unary(op, (opf_dtype)in->dtype, out, a, count);
     else if (opf_scalar_ops[op].compares) for (int i = 0; i < count; i++) out[i].integer = opf_scalar_eval(op, a[i].real, 0) != 0;
     else if (op == OPF_OP_EXP) for (int i = 0; i < count; i++) out[i].real = exp(a[i].real);
     else if (op == OPF_OP_TANH) for (int i = 0; i < count; i++) out[i].real = tanh(a[i].real);
@@ -263,6 +266,8 @@ static void execute_cast(opf_lanes_state *state, const opf_instruction *in) {
     bool rounds = !from_real || opf_dtype_bits(from) >= opf_dtype_bits(to);
     if (to_real && from_real && !rounds) memcpy(out, a, (size_t)count * sizeof *out);
     else if (to_real && from_real) for (int i = 0; i < count; i++) out[i].real = opf_dtype_cast(to, a[i].real);
+    else if (to == OPF_FLOAT32 && state->lanes->exact && from == OPF_UINT64) for (int i = 0; i < count; i++) out[i].real = (float)(uint64_t)a[i].integer; /* rounds once */
+    else if (to == OPF_FLOAT32 && state->lanes->exact) for (int i = 0; i < count; i++) out[i].real = (float)a[i].integer;
     else if (to_real && from == OPF_UINT64) for (int i = 0; i < count; i++) out[i].real = opf_dtype_round(to, (double)(uint64_t)a[i].integer);
     else if (to_real) for (int i = 0; i < count; i++) out[i].real = opf_dtype_round(to, (double)a[i].integer);
     else if (from_real) for (int i = 0; i < count; i++) out[i].integer = to_integer(to, a[i].real);

@@ -511,7 +511,7 @@ static void stream_long_rows(planner *p)
     if (bytes > STREAM_FROM) opf_blocks_stream(p->stages, p->n_results, p->pool, p->plan);
 }
 
-bool opf_blocks_plan(const opf_stages *stages, int n_results, const int *results, opf_pool *pool, opf_arena *arena, opf_block_plan *plan)
+bool opf_blocks_plan(const opf_stages *stages, int n_results, const int *results, bool exact, opf_pool *pool, opf_arena *arena, opf_block_plan *plan)
 {
     planner p = {.stages = stages, .n_inputs = (int)stages->inputs.count, .n_stages = (int)stages->list.count, .n_results = n_results,
                  .results = results, .pool = pool, .arena = arena, .plan = plan};
@@ -537,8 +537,8 @@ bool opf_blocks_plan(const opf_stages *stages, int n_results, const int *results
         opf_block_stage *placed = plan->stages[s];
         if (!placed || !is_product(&p, placed)) continue;
         any = placed->product = true;
-        divide_later(&p, placed);
+        if (!exact) divide_later(&p, placed);
     }
-    stream_long_rows(&p);
+    if (!exact) stream_long_rows(&p);
     return any;
 }

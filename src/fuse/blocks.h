@@ -39,8 +39,8 @@ typedef struct opf_block_plan {
     const opf_expr *(*points)[OPF_MAX_RANK]; /* by result: its index on each axis */
 } opf_block_plan;
 
-/* `results`: stages that are stored. False where the list is no such nest; all else is then undefined. */
-bool opf_blocks_plan(const opf_stages *stages, int n_results, const int *results, opf_pool *pool, opf_arena *arena, opf_block_plan *plan);
+/* `results`: stages that are stored. exact: divisions stay where they stand, no bit may change. False where the list is no such nest; all else is then undefined. */
+bool opf_blocks_plan(const opf_stages *stages, int n_results, const int *results, bool exact, opf_pool *pool, opf_arena *arena, opf_block_plan *plan);
 
 typedef struct opf_block_verdict {
     opf_rule_number rule;         /* OPF_RULE_BLOCKS, or why not */

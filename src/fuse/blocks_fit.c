@@ -134,7 +134,7 @@ opf_block_verdict opf_blocks_fit(const opf_group *group, const opf_rule_settings
     const opf_node *first = group->nodes.data[0];
     for (int r = 0; r < n; r++)
         results[r] = group->results.data[r].stage;
-    if (n == 0 || !opf_blocks_plan(&group->stages, n, results, pool, scratch, &plan))
+    if (n == 0 || !opf_blocks_plan(&group->stages, n, results, opf_group_is_exact(group), pool, scratch, &plan))
         return refused(OPF_RULE_NOT_BLOCKS, first, 0);
     const opf_node *slow = slow_stage(group, &plan);
     if (slow)

@@ -44,6 +44,9 @@ typedef struct opf_group {
     int64_t bytes_after;            /* each outside value read once, each result written once */
 } opf_group;
 
+/* May no bit differ from what its operators compute one by one (--accuracy=exact)? The group has results. */
+static inline bool opf_group_is_exact(const opf_group *group) { return opf_module_is_exact(group->results.data[0].value->graph->module); }
+
 typedef enum opf_verdict { OPF_FUSED, OPF_VIEWED, OPF_FOLDED, OPF_COPIED, OPF_REFUSED } opf_verdict;
 const char *opf_verdict_name(opf_verdict verdict);
 

@@ -25,7 +25,7 @@ typedef struct opf_value opf_value;
 typedef enum opf_accuracy {
     OPF_ACCURACY_NORMAL, /* Winograd's products with an error below 1e-4 of the largest result */
     OPF_ACCURACY_TIGHT,  /* those that are as accurate as the sum itself */
-    OPF_ACCURACY_EXACT   /* none */
+    OPF_ACCURACY_EXACT   /* nothing, not even another order: every operation in its own type, in the order of its definition */
 } opf_accuracy;
 
 typedef enum opf_value_kind { OPF_VALUE_TENSOR, OPF_VALUE_SEQUENCE, OPF_VALUE_OPTIONAL, OPF_VALUE_MAP } opf_value_kind;
@@ -177,11 +177,13 @@ struct opf_module {
     OPF_VEC(struct opf_choice) choices; /* branches that sizes must choose */
     int problems;          /* nodes that the last typing could not type */
     OPF_VEC(struct opf_count) counts; /* sizes that the program finds as it runs */
-    opf_accuracy accuracy; /* what schedules may take from accuracy for speed */
+    opf_accuracy accuracy; /* what may be taken from accuracy for speed; for the evaluator: exact or not */
     struct opf_facts *facts; /* equalities of dims that the guards assure; src/ops/facts.h */
     OPF_VEC(struct opf_removed) removed; /* nodes that a pass took out, for `explain` */
     const struct opf_user_ops *operators; /* a user's own operators (ops/user.h), NULL for none; outlives the module */
 };
+
+static inline bool opf_module_is_exact(const opf_module *module) { return module->accuracy == OPF_ACCURACY_EXACT; }
 
 /* A dim symbol whose value a step finds: output sizes that depend on data. */
 typedef struct opf_count {

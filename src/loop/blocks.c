@@ -279,7 +279,7 @@ bool opf_blocks_emit(opf_scheduler *s, int n_results, const int *results) {
     if ((size_t)s->n_stages != s->group->stages.list.count) return false; /* windows */
     for (int i = 0; i < s->n_stages; i++) OPF_PUSH(s->arena, &stages.list, (opf_stage *)(uintptr_t)s->stages[i]);
     for (int k = 0; k < n_results; k++) stored[k] = s->result_stage[results[k]];
-    if (!opf_blocks_plan(&stages, n_results, stored, s->pool, s->arena, &plan)) return false;
+    if (!opf_blocks_plan(&stages, n_results, stored, opf_group_is_exact(s->group), s->pool, s->arena, &plan)) return false;
     take_variables(s, &plan, n_results, results);
     opf_root root = root_of(s, &plan, n_results, results);
     opf_rows_nest n = {.s = s, .root = &root, .plan = &plan, .product = OPF_ARRAY(s->arena, bool, s->n_stages + 1), .copy = OPF_ARRAY(s->arena, int, s->n_stages + 1)};

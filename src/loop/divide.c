@@ -56,5 +56,6 @@ static const opf_expr *rewritten(rewriting *r, const opf_expr *e) {
 
 const opf_expr *opf_divisions_out(opf_pool *pool, const opf_group *group, const opf_stage *stage, const opf_expr *body) {
     rewriting r = {pool, group, stage, opf_map_new(opf_pool_arena(pool))};
+    if (opf_group_is_exact(group)) return body;
     return rewritten(&r, body);
 }

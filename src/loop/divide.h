@@ -10,7 +10,7 @@
 
 #include "fuse/fuse.h"
 
-/* The body of a stage of the group with such divisions replaced. Loads name tensors as in the group. */
+/* The body of a stage of the group with such divisions replaced; as it is under --accuracy=exact. Loads name tensors as in the group. */
 const opf_expr *opf_divisions_out(opf_pool *pool, const opf_group *group, const opf_stage *stage, const opf_expr *body);
 
 #endif

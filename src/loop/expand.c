@@ -199,10 +199,12 @@ static bool can_be_cut(const opf_scheduler *s, const opf_expr *condition) {
     return !division;
 }
 
-/* Points combined one after the other; where a point's conditions fail, the value stays as it is. */
+/* Points combined one after the other; where a point's conditions fail, the value stays as it is. Exactly, a sum starts at 0:
+ * -0 alone is no sum. */
 static const opf_expr *written_out(opf_scheduler *s, const opf_stage *stage, const opf_expr *term) {
     opf_pool *pool = s->pool;
-    const opf_expr *value = NULL;
+    bool starts = opf_group_is_exact(s->group) && stage->combiner == OPF_COMBINE_SUM;
+    const opf_expr *value = starts ? opf_neutral(pool, stage->combiner, stage->accumulator) : NULL;
     for (int64_t k = 0; k < points_of(stage); k++) {
         const opf_expr *point = opf_expr_simplify(pool, at_point(s, stage, term, k), opf_stage_domain(stage));
         opf_conditions found = {0}, conditions = {0};

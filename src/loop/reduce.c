@@ -5,7 +5,10 @@
  *   lanes    the innermost loop runs over a kept axis: accumulators in an array, reduce loops outside
  *   scalar   anything else: one running value
  *
- * Conditions whose failing makes the term neutral (borders) become bounds of the loops. */
+ * Conditions whose failing makes the term neutral (borders) become bounds of the loops.
+ *
+ * Exactly (--accuracy=exact) terms are taken in the order of the reduce axes: rows only along the last of them, and the
+ * prelude's functions go on from the running value. */
 #include "loop/scheduler.h"
 
 /* ---- which axis is the innermost ---- */
@@ -279,9 +282,15 @@ static void reduce_scalar(reduction *r, opf_block *block, int accumulator, int i
     opf_body(s, block, &ranges, &targets);
 }
 
+/* Would rows along this axis take terms in another order than that of the definition? Extremes and integers do not mind. */
+static bool changes_order(const reduction *r, int vector) {
+    bool ordered = (r->stage->combiner == OPF_COMBINE_SUM || r->stage->combiner == OPF_COMBINE_PROD) && opf_dtype_is_float(r->stage->accumulator);
+    return ordered && opf_group_is_exact(r->s->group) && vector != r->item->reduce.at[r->item->reduce.count - 1];
+}
+
 static bool by_rows(const reduction *r, int vector) {
     const opf_stage *stage = r->stage;
-    if (vector < 0 || !in_prelude(stage->combiner, stage->accumulator)) return false;
+    if (vector < 0 || !in_prelude(stage->combiner, stage->accumulator) || changes_order(r, vector)) return false;
     opf_run runs[2];
     return opf_dtype_is_float(stage->accumulator) || runs_of(r, vector, runs) == 1;
 }

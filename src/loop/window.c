@@ -181,8 +181,9 @@ static int64_t taps_of(const opf_stage *stage) {
 }
 
 /* The extreme, or the sum, of the operand itself: line by line, then over the lines. */
-static bool is_separable(const opf_stage *stage, const opf_expr *operand) {
-    bool combiner = stage->combiner == OPF_COMBINE_MAX || stage->combiner == OPF_COMBINE_MIN || stage->combiner == OPF_COMBINE_SUM;
+static bool is_separable(const opf_scheduler *s, const opf_stage *stage, const opf_expr *operand) {
+    bool sum = stage->combiner == OPF_COMBINE_SUM && !opf_group_is_exact(s->group); /* another order */
+    bool combiner = stage->combiner == OPF_COMBINE_MAX || stage->combiner == OPF_COMBINE_MIN || sum;
     return combiner && stage->body == operand && stage->n_reduce == 2 && stage->dtype == stage->accumulator && taps_of(stage) > FEW_TAPS &&
            !opf_is_value(stage->extents[stage->n_axes], 1) && !opf_is_value(stage->extents[stage->n_axes + 1], 1);
 }
@@ -197,7 +198,7 @@ static bool find_window(opf_scheduler *s, const opf_stage *stage, opf_window *ou
     if (stage->combiner == OPF_COMBINE_NONE || stage->combiner > OPF_COMBINE_OR || taps_of(stage) < FEWEST_TAPS) return false;
     guard_search search = {NULL};
     opf_expr_visit(s->pool, stage->body, find_guarded, &search);
-    if (!search.found || (taps_of(stage) > MOST_TAPS && !is_separable(stage, search.found))) return false;
+    if (!search.found || (taps_of(stage) > MOST_TAPS && !is_separable(s, stage, search.found))) return false;
     *out = (opf_window){.s = s, .stage = stage, .guarded = search.found, .body = search.found};
     if (stage->n_axes + 2 > OPF_MAX_RANK || opf_window_variables(stage) + OPF_MAX_RANK > OPF_MOST_AXES || !read_window(out) || !small_enough(out)) return false;
     opf_conditions left = {0}; /* all that the window's borders ask for must stand in that one select */
@@ -274,7 +275,7 @@ static int add_window(opf_scheduler *s, opf_stage *stage, int number, numbering 
     opf_window w;
     const opf_expr *load;
     if (!find_window(s, stage, &w)) return -1;
-    bool separable = is_separable(stage, w.guarded);
+    bool separable = is_separable(s, stage, w.guarded);
     opf_window_plane plane;
     if (!separable && opf_window_take_plane(&w, 2 * number, &plane)) {
         made[2 * number] = add_stage(s, plane.padded, -1, n);

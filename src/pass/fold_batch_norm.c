@@ -246,7 +246,7 @@ static const char *visit(opf_node *norm)
         return NOTHING_IN_FRONT;
     if (!opf_value_has_single_use(input))
         return "the unnormalised result is used elsewhere too";
-    const char *problem = outputs_problem(norm);
+    const char *problem = opf_module_is_exact(norm->graph->module) ? "it would round the weights anew, which --accuracy=exact does not allow" : outputs_problem(norm);
     if (!problem)
         problem = read_weight(&folding);
     if (!problem)

@@ -3,6 +3,9 @@
  * Errors stand beside each function, in units of the last place, largest over all floats (script/check-math); NaN, infinities,
  * -0 and denormals are as IEEE 754 asks. The double versions call libm.
  *
+ * Under OPF_EXACT (--accuracy=exact) nothing is fused and no instruction set has a form of its own, so that every build gives the
+ * same bits; functions that the table in docs/numerics.md calls libm's are the platform's there too.
+ *
  * Never compile with -ffast-math: x + 0x1.8p23 - x must round. */
 #ifndef OPF_MATH_H
 #define OPF_MATH_H
@@ -17,9 +20,17 @@ static inline float opf_f32_of_bits(uint32_t bits) {
     union { uint32_t bits; float real; } u = {bits};
     return u.real;
 }
+static inline uint64_t opf_bits_of_f64(double x) {
+    union { double real; uint64_t bits; } u = {x};
+    return u.bits;
+}
+static inline double opf_f64_of_bits(uint64_t bits) {
+    union { uint64_t bits; double real; } u = {bits};
+    return u.real;
+}
 /* a * b + c, rounded once where the instruction set can. The functions below stay within their errors without it. */
 static inline float opf_fma_f32(float a, float b, float c) {
-#if defined(__FMA__) || defined(__aarch64__)
+#if (defined(__FMA__) || defined(__aarch64__)) && !defined(OPF_EXACT)
     return __builtin_fmaf(a, b, c);
 #else
     return a * b + c;
@@ -183,7 +194,7 @@ static inline float opf_atanh_f32(float x) { return __builtin_atanhf(x); }
 
 /* a * b + c in double, as opf_fma_f32. */
 static inline double opf_fma_f64(double a, double b, double c) {
-#if defined(__FMA__) || defined(__aarch64__)
+#if (defined(__FMA__) || defined(__aarch64__)) && !defined(OPF_EXACT)
     return __builtin_fma(a, b, c);
 #else
     return a * b + c;
@@ -194,7 +205,7 @@ static inline double opf_fma_f64(double a, double b, double c) {
 static inline float opf_pow_half_f32(float x) { return x == -__builtin_inff() ? __builtin_inff() : __builtin_sqrtf(x + 0.0f); }
 static inline double opf_pow_half_f64(double x) { return x == -__builtin_inf() ? __builtin_inf() : __builtin_sqrt(x + 0.0); }
 static inline float opf_pow_f32(float x, float y) {
-#if !defined(__AVX2__) && !defined(__aarch64__)
+#if !defined(__AVX2__) && !defined(__aarch64__) && !defined(OPF_EXACT)
     return y == 0.5f ? opf_pow_half_f32(x) : __builtin_powf(x, y);
 #else
     union { double real; uint64_t bits; } d = {(double)__builtin_fabsf(x)}, m, t, p;

@@ -1,5 +1,6 @@
 /* Reductions of contiguous elements by a tree that depends on the count alone: four accumulators of one vector each, taken
  * in turns, then (0 + 1) + (2 + 3), then the lanes by halves. Alignment and threads change no bit.
+ * Under OPF_EXACT sums and products are taken one element after the other instead, in order; opf_sum_on_f32 … go on from a value.
  * Counts may be 0: sums are 0, products 1, maxima -infinity, minima infinity (integers: the type's extremes). */
 #ifndef OPF_REDUCE_H
 #define OPF_REDUCE_H
@@ -35,8 +36,27 @@ static inline opf_vf opf_vload_part_or(const float *p, int n, float otherwise) {
     return opf_vselect(lane < n, v, opf_vsplat(otherwise));
 }
 
-static inline float opf_sum_f32(const float *x, int64_t n) {
 #define OPF_FIRST(i) opf_vload(x + (i))
+#ifdef OPF_EXACT
+#define OPF_IN_ORDER(name, T, s, start, step)                                                                          \
+    static inline T opf_##name##_on_##s(T r, const T *x, int64_t n) {                                                  \
+        for (int64_t i = 0; i < n; i++) r = r step x[i];                                                               \
+        return r;                                                                                                      \
+    }                                                                                                                  \
+    static inline T opf_##name##_##s(const T *x, int64_t n) { return opf_##name##_on_##s(start, x, n); }
+OPF_IN_ORDER(sum, float, f32, 0.0f, +)
+OPF_IN_ORDER(prod, float, f32, 1.0f, *)
+OPF_IN_ORDER(sum, double, f64, 0.0, +)
+OPF_IN_ORDER(prod, double, f64, 1.0, *)
+static inline float opf_dot_on_f32(float r, const float *x, const float *y, int64_t n) {
+    for (int64_t i = 0; i < n; i++) r = r + x[i] * y[i];
+    return r;
+}
+static inline float opf_dot_f32(const float *x, const float *y, int64_t n) { return opf_dot_on_f32(0.0f, x, y, n); }
+static inline float opf_sumsq_on_f32(float r, const float *x, int64_t n) { return opf_dot_on_f32(r, x, x, n); }
+static inline float opf_sumsq_f32(const float *x, int64_t n) { return opf_dot_on_f32(0.0f, x, x, n); }
+#else
+static inline float opf_sum_f32(const float *x, int64_t n) {
 #define OPF_PART(i, k) opf_vload_part(x + (i), k)
     OPF_REDUCE_F32(opf_vadd, opf_vsum_lanes, 0.0f, OPF_FIRST, OPF_PART)
 #undef OPF_PART
@@ -46,6 +66,7 @@ static inline float opf_prod_f32(const float *x, int64_t n) {
     OPF_REDUCE_F32(opf_vmul, opf_vmul_lanes, 1.0f, OPF_FIRST, OPF_PART)
 #undef OPF_PART
 }
+#endif
 static inline float opf_max_reduce_f32(const float *x, int64_t n) {
 #define OPF_PART(i, k) opf_vload_part_or(x + (i), k, -__builtin_inff())
     OPF_REDUCE_F32(opf_vmax, opf_vmax_lanes, -__builtin_inff(), OPF_FIRST, OPF_PART)
@@ -57,6 +78,7 @@ static inline float opf_min_reduce_f32(const float *x, int64_t n) {
 #undef OPF_PART
 #undef OPF_FIRST
 }
+#ifndef OPF_EXACT
 /* Sums of products, fused multiply-adds where the instruction set has them. */
 static inline float opf_sumsq_f32(const float *x, int64_t n) {
     opf_vf a0 = {0}, a1 = a0, a2 = a0, a3 = a0, v;
@@ -88,6 +110,7 @@ static inline float opf_dot_f32(const float *x, const float *y, int64_t n) {
     if (i < n) a3 = opf_vfma(opf_vload_part(x + i, (int)(n - i)), opf_vload_part(y + i, (int)(n - i)), a3);
     return opf_vsum_lanes((a0 + a1) + (a2 + a3));
 }
+#endif
 
 /* Doubles: eight running values side by side, joined by halves. */
 #define OPF_REDUCE_F64(name, start, step)                                                                              \
@@ -103,8 +126,10 @@ static inline float opf_dot_f32(const float *x, const float *y, int64_t n) {
     }
 static inline double opf_add_f64(double a, double b) { return a + b; }
 static inline double opf_mul_f64(double a, double b) { return a * b; }
+#ifndef OPF_EXACT
 OPF_REDUCE_F64(opf_sum_f64, 0.0, opf_add_f64)
 OPF_REDUCE_F64(opf_prod_f64, 1.0, opf_mul_f64)
+#endif
 OPF_REDUCE_F64(opf_max_reduce_f64, -__builtin_inf(), opf_max_f64)
 OPF_REDUCE_F64(opf_min_reduce_f64, __builtin_inf(), opf_min_f64)
 

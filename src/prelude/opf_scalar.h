@@ -10,6 +10,31 @@
 #include "opf_math.h"
 #endif
 
+#ifdef OPF_EXACT
+/* +0 is above -0: of equal operands the common bits (the bits of either), so that the order of the operands is of no matter. */
+#define OPF_EQUAL_MAX(bits) (bits(a) & bits(b))
+#define OPF_EQUAL_MIN(bits) (bits(a) | bits(b))
+static inline float opf_max_f32(float a, float b) {
+    float m = a > b ? a : b;
+    m = a == b ? opf_f32_of_bits(OPF_EQUAL_MAX(opf_bits_of_f32)) : m;
+    return a != a ? a : m;
+}
+static inline float opf_min_f32(float a, float b) {
+    float m = a < b ? a : b;
+    m = a == b ? opf_f32_of_bits(OPF_EQUAL_MIN(opf_bits_of_f32)) : m;
+    return a != a ? a : m;
+}
+static inline double opf_max_f64(double a, double b) {
+    double m = a > b ? a : b;
+    m = a == b ? opf_f64_of_bits(OPF_EQUAL_MAX(opf_bits_of_f64)) : m;
+    return a != a ? a : m;
+}
+static inline double opf_min_f64(double a, double b) {
+    double m = a < b ? a : b;
+    m = a == b ? opf_f64_of_bits(OPF_EQUAL_MIN(opf_bits_of_f64)) : m;
+    return a != a ? a : m;
+}
+#else
 /* In two steps, so that gcc turns long chains of them into vector code too; a constant is best put first. */
 static inline float opf_max_f32(float a, float b) {
     float m = a > b ? a : b; /* b where either is a NaN: one instruction */
@@ -27,6 +52,7 @@ static inline double opf_min_f64(double a, double b) {
     double m = a < b ? a : b; /* b where either is a NaN: one instruction */
     return a != a ? a : m;
 }
+#endif
 static inline float opf_sign_f32(float x) { return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x == x ? 0.0f : x; }
 static inline double opf_sign_f64(double x) { return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x == x ? 0.0 : x; }
 static inline int opf_isnan_f32(float x) { return x != x; }

@@ -5,6 +5,10 @@
 
 #include <stdint.h>
 
+#ifndef OPF_SCALAR_H
+#include "opf_scalar.h"
+#endif
+
 #ifndef OPF_LANES
 #if defined(__AVX512F__)
 #define OPF_LANES 16
@@ -25,14 +29,21 @@ static inline opf_vf opf_vsplat(float x) { return x - (opf_vf){0}; }
 static inline opf_vf opf_vselect(opf_vi mask, opf_vf then, opf_vf otherwise) {
     return (opf_vf)(((opf_vi)then & mask) | ((opf_vi)otherwise & ~mask));
 }
-/* A NaN in either operand comes through. */
+/* A NaN in either operand comes through. Under OPF_EXACT +0 is above -0, so that the order of the operands is of no matter. */
+#ifdef OPF_EXACT
+static inline opf_vf opf_vmax(opf_vf a, opf_vf b) { return opf_vselect(a == b, (opf_vf)((opf_vi)a & (opf_vi)b), opf_vselect((a > b) | (a != a), a, b)); }
+static inline opf_vf opf_vmin(opf_vf a, opf_vf b) { return opf_vselect(a == b, (opf_vf)((opf_vi)a | (opf_vi)b), opf_vselect((a < b) | (a != a), a, b)); }
+#else
 static inline opf_vf opf_vmax(opf_vf a, opf_vf b) { return opf_vselect((a > b) | (a != a), a, b); }
 static inline opf_vf opf_vmin(opf_vf a, opf_vf b) { return opf_vselect((a < b) | (a != a), a, b); }
+#endif
 
 /* a * b + c, rounded once where the instruction set has it: the only place where products and sums contract, so that
- * both compilers give the same bits for one instruction set. */
+ * both compilers give the same bits for one instruction set. Under OPF_EXACT they do not contract even here. */
 static inline opf_vf opf_vfma(opf_vf a, opf_vf b, opf_vf c) {
-#if OPF_LANES == 16 && defined(__AVX512F__)
+#if defined(OPF_EXACT)
+    return a * b + c;
+#elif OPF_LANES == 16 && defined(__AVX512F__)
     return (opf_vf)__builtin_ia32_vfmaddps512_mask(a, b, c, (unsigned short)-1, 4); /* all lanes, default rounding */
 #elif OPF_LANES == 8 && defined(__FMA__)
     return (opf_vf)__builtin_ia32_vfmaddps256(a, b, c);
@@ -95,11 +106,11 @@ static inline float opf_vmul_lanes(opf_vf v) {
 }
 static inline float opf_vmax_lanes(opf_vf v) {
     OPF_HALVES(v, opf_vmax)
-    return v[0] > v[1] || v[0] != v[0] ? v[0] : v[1];
+    return opf_max_f32(v[0], v[1]);
 }
 static inline float opf_vmin_lanes(opf_vf v) {
     OPF_HALVES(v, opf_vmin)
-    return v[0] < v[1] || v[0] != v[0] ? v[0] : v[1];
+    return opf_min_f32(v[0], v[1]);
 }
 
 /* Transpose of OPF_LANES rows in place: pairs of rows interleave by 1, 2 (within 128 bits), then 128-bit blocks move. */

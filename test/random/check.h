@@ -31,6 +31,8 @@ typedef struct program {
     const char *wrong;
 } program;
 
+extern bool random_exactly; /* --accuracy=exact: all bits are the evaluator's */
+
 /* Makes the graph and evaluates it. cut, output: as of make_graph. */
 void subject_open(subject *s, uint64_t seed, const int *cut, int output);
 void subject_close(subject *s);

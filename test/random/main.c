@@ -1,7 +1,7 @@
 /* Random graphs under policies none, tvm and best: generated code against the evaluator.
  *
- *   tool_random_graphs COUNT SEED [FOLDER]    graphs of the seeds SEED … SEED+COUNT-1; what fails is made smaller and left in
- *                                             FOLDER as graph_<seed>.onnx (default: build/random)
+ *   tool_random_graphs COUNT SEED [exact]     graphs of the seeds SEED … SEED+COUNT-1; what fails is made smaller and left in
+ *                                             build/random as graph_<seed>.onnx. exact: under --accuracy=exact, bit for bit
  *
  * Exit status 1 where a graph fails. Graphs go in batches, each in a process of its own with one call of the compiler: a crash
  * costs the graph that it happens at. */
@@ -229,9 +229,10 @@ static int report(task *tasks, int count, const char *folder, bool shrinks) {
 }
 
 int main(int n, char **arguments) {
-    if (n < 3) return fprintf(stderr, "usage: tool_random_graphs COUNT SEED [FOLDER]\n"), 2;
+    if (n < 3) return fprintf(stderr, "usage: tool_random_graphs COUNT SEED [exact]\n"), 2;
     int count = atoi(arguments[1]);
-    const char *folder = n > 3 ? arguments[3] : "build/random";
+    const char *folder = "build/random";
+    random_exactly = n > 3 && strcmp(arguments[3], "exact") == 0;
     opf_arena *arena = opf_arena_new();
     opf_diags *diags = opf_diags_new();
     char *temporary;
