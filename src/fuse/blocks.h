@@ -39,7 +39,8 @@ typedef struct opf_block_plan {
     const opf_expr *(*points)[OPF_MAX_RANK]; /* by result: its index on each axis */
 } opf_block_plan;
 
-/* `results`: stages that are stored. exact: divisions stay where they stand, no bit may change. False where the list is no such nest; all else is then undefined. */
+/* `results`: stages that are stored. exact: no bit may change, so divisions stay where they stand and rows are whole. False where
+ * the list is no such nest; all else is then undefined. */
 bool opf_blocks_plan(const opf_stages *stages, int n_results, const int *results, bool exact, opf_pool *pool, opf_arena *arena, opf_block_plan *plan);
 
 typedef struct opf_block_verdict {

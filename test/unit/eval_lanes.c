@@ -61,7 +61,7 @@ static void *run(fixture *f, opf_stage stage, const int64_t *extents, opf_lanes_
     const char *why = NULL;
     opf_stage *kept = opf_arena_copy(f->arena, &stage, sizeof stage);
     int64_t symbols[1] = {0};
-    opf_lanes *lanes = opf_lanes_compile(f->arena, kept, f->tensors, extents, symbols, &why);
+    opf_lanes *lanes = opf_lanes_compile(f->arena, kept, f->tensors, extents, symbols, false, &why);
     if (!lanes) fail_msg("%s", why);
     void *result = OPF_ARRAY(f->arena, int64_t, lanes->elements + 1);
     return opf_lanes_run(lanes, result, fault) ? result : NULL;

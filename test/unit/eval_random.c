@@ -205,7 +205,7 @@ static void run_case(uint64_t seed) {
     if (stage.n_reduce && draw(g, 2)) stage.body = opf_binary(g->pool, OPF_OP_MUL, random_factor(g, 0), random_factor(g, 1));
     else stage.body = random_value(g, (int)draw(g, 3));
     const char *why = NULL;
-    opf_lanes *lanes = opf_lanes_compile(g->arena, &stage, g->tensors, g->extents, g->symbols, &why);
+    opf_lanes *lanes = opf_lanes_compile(g->arena, &stage, g->tensors, g->extents, g->symbols, false, &why);
     assert_non_null(lanes);
     double *result = OPF_ARRAY(g->arena, double, elements + 1);
     opf_lanes_fault fault;
