@@ -38,6 +38,8 @@ void opf_context_free(opf_context *context); /* models and sessions first */
 
 /* Options, by the names of the command line without dashes; set before a model is loaded.
  *   fuse         none, tvm, best (default), or a file: groups as JSON, `explain --json` writes such
+ *   db           database of schedules: a file, or none; default schedules.db in the cache's folder
+ *   schedule     FILE of pinned schedules, before the database's
  *   cache        folder of compiled programs; default $OPFUSE_CACHE, $XDG_CACHE_HOME/opfuse, ~/.cache/opfuse
  *   machine      row of the machine table by name, or a file; default the row of this CPU
  *   accuracy     normal (default), tight or exact: which faster ways to form a sum are allowed, docs/numerics.md; exact: the same
@@ -266,6 +268,26 @@ opf_status opf_model_bench(opf_model *model, const opf_array *inputs, int warmup
  * each step far from its limit), "json" (docs/profiling.md), "trace" (events for the viewers of Chrome and Perfetto), "folded"
  * (stacks for flame graphs). Free each with opf_string_free. */
 opf_status opf_model_profile(opf_model *model, const opf_array *inputs, int warmup, int runs, const char *const *formats, char **texts);
+
+/* ---- tuning (docs/tuning.md) ---- */
+
+/* Schedules: how each kernel is computed. The text names every choice of every distinct kernel, in the form that the option
+ * "schedule" reads. */
+opf_status opf_model_schedules(opf_model *model, char **out);
+
+/* For each distinct kernel of the model, the dearest first, candidates are compiled, checked against the heuristic's numbers and
+ * timed on what the kernel reads in a run on these inputs; what is faster goes into the database of the option "db" at once, and
+ * sessions and builds use it from then on. Processes are started (fork): call it from a program of one thread. */
+typedef struct opf_tune_options {
+    double seconds;            /* in all; what is under way then is finished */
+    int (*stop)(void *data);   /* asked between two measurements: not 0 ends it early, and OPF_OK it is. NULL: nobody stops it */
+    void *stop_data;
+} opf_tune_options;
+opf_status opf_model_tune(opf_model *model, const opf_array *inputs, const opf_tune_options *options, char **report);
+
+/* The database as text, and from such text: the faster of two for one kernel, CPU and number of threads stays. */
+opf_status opf_schedules_export(opf_context *context, const char *path);
+opf_status opf_schedules_import(opf_context *context, const char *path, char **report);
 
 #ifdef __cplusplus
 }

@@ -36,6 +36,8 @@ static bool is_folder(const char *path) {
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+static bool is_plain(const char *path) { return path[strlen(path) - 1] == '/' || is_folder(path); }
+
 static const char *header_of(const opf_building *b) {
     size_t length = strlen(b->path), tail = ends_in(b->path, ".so") ? 3 : ends_in(b->path, ".a") ? 2 : 0;
     return opf_arena_printf(b->arena, "%.*s.h", (int)(length - tail), b->path);
@@ -132,7 +134,7 @@ static opf_status make(opf_building *b) {
     status = opf_folder_temporary(&folder, b->arena, diags);
     if (status != OPF_OK) return status;
     b->folder = folder;
-    if (b->path[strlen(b->path) - 1] == '/' || is_folder(b->path)) status = opf_build_plain(b);
+    if (is_plain(b->path)) status = opf_build_plain(b);
     else if (ends_in(b->path, ".a")) status = opf_build_archive(b);
     else status = opf_build_shared(b);
     opf_folder_remove(folder);
@@ -144,6 +146,8 @@ opf_status opf_model_build_as(opf_model *model, const char *path, const opf_buil
     opf_module *module;
     if (report) *report = NULL;
     b.library.name = identifier_of(path, b.arena);
+    bool *one_file = &model->context->options.one_file, before = *one_file;
+    *one_file = is_plain(path);
     opf_status status = opf_model_as_read(&module, model);
     if (status == OPF_OK) status = opf_model_refuse_unbound(model, module);
     if (status == OPF_OK) status = opf_session_make(&b.session, model, model->context->options.policy, false, false);
@@ -153,6 +157,7 @@ opf_status opf_model_build_as(opf_model *model, const char *path, const opf_buil
         opf_build_report(&b, &text);
         *report = opf_text_take(&text);
     }
+    *one_file = before;
     opf_text_free(&b.data);
     opf_text_free(&b.remarks);
     opf_session_free(b.session);

@@ -66,6 +66,18 @@ static opf_status set_cache(opf_context *context, const char *option, const char
     return OPF_OK;
 }
 
+static opf_status set_database(opf_context *context, const char *option, const char *value) {
+    if (!*value) return misuse(context, option, value, "a file, or none");
+    context->options.database = opf_arena_string(context->arena, value);
+    return OPF_OK;
+}
+
+static opf_status set_schedule(opf_context *context, const char *option, const char *value) {
+    if (!opf_file_exists(value)) return misuse(context, option, value, "a file of schedules");
+    context->options.schedule_file = opf_arena_string(context->arena, value);
+    return OPF_OK;
+}
+
 static opf_status set_machine(opf_context *context, const char *option, const char *value) {
     (void)option;
     opf_machine machine;
@@ -206,7 +218,7 @@ static const struct {
     {"seed", set_seed},          {"dim", add_dim},               {"hint", add_hint},       {"shape", add_shape},
     {"hint-shape", add_hint_shape}, {"dump-after", set_dump_after}, {"stop-after", set_stop_after}, {"time-passes", set_time_passes},
     {"verbose", set_verbose},    {"max-depth", set_max_depth},   {"operators", add_operators}, {"rules", add_rules},
-    {"accuracy", set_accuracy},
+    {"accuracy", set_accuracy},  {"db", set_database},           {"schedule", set_schedule},
 };
 
 opf_status opf_context_set(opf_context *context, const char *option, const char *value) {

@@ -15,6 +15,9 @@ typedef struct opf_options {
     opf_policy policy;
     const char *groups_file;   /* --fuse=FILE */
     const char *cache, *machine;
+    const char *database;      /* of schedules; "none"; NULL: the usual place */
+    const char *schedule_file; /* pinned schedules; NULL: none */
+    bool one_file;             /* what is built has all kernels in one file */
     opf_accuracy accuracy;
     int threads;               /* 0: the cores that the process may use */
     uint64_t seed;

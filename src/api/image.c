@@ -45,6 +45,13 @@ static void print_machine(const opf_machine *m, opf_text *out) {
     opf_text_printf(out, " %a %a %a %a %a\n", m->flops_per_second, m->l1_bandwidth, m->l2_bandwidth, m->l3_bandwidth, m->dram_bandwidth);
 }
 
+/* Schedules of the database; false where it cannot be told, or where somebody wants to hear what is used. */
+static bool print_schedules(const opf_session *session, opf_arena *arena, opf_text *out) {
+    opf_catalog_options options = opf_pipeline_catalog(session->model->context, arena);
+    size_t before = out->length;
+    return opf_catalog_stamp(&options, out) && (out->length == before || !session->model->context->options.verbose);
+}
+
 /* Machine and compiler; false where one of them is not to be had: the pipeline says so. */
 static bool print_target(const opf_session *session, opf_arena *arena, opf_text *out) {
     opf_context *context = session->model->context;
@@ -86,7 +93,7 @@ static bool is_eligible(const opf_session *session) {
 bool opf_session_image_key(opf_hash *out, const opf_session *session, const opf_module *module) {
     opf_arena *arena = opf_arena_new();
     opf_text text = {0};
-    bool good = is_eligible(session) && opf_build_id(out) && print_target(session, arena, &text);
+    bool good = is_eligible(session) && opf_build_id(out) && print_target(session, arena, &text) && print_schedules(session, arena, &text);
     if (good) {
         print_options(session, &text);
         *out = opf_hash_combine(*out, opf_hash_bytes(opf_text_string(&text), text.length));

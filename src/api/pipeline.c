@@ -25,8 +25,33 @@ static opf_status type_graph(opf_pipeline *p) {
     return status == OPF_OK ? opf_model_refuse_unbound(p->model, p->module) : status;
 }
 
+static void remark(void *data, const char *text) { opf_context_say(data, OPF_TEXT_REMARK, text); }
+
+opf_catalog_options opf_pipeline_catalog(opf_context *context, opf_arena *arena) {
+    const opf_options *given = &context->options;
+    opf_compile_options compiling = opf_context_compile_options(context);
+    opf_catalog_options options = {.pins = given->schedule_file, .threads = opf_context_threads(context), .must_work = given->database != NULL, .database = given->database};
+    if (!given->database) options.database = opf_database_default(opf_cache_folder(&compiling, arena), arena);
+    else if (strcmp(given->database, "none") == 0) options.database = NULL;
+    return options;
+}
+
+static opf_status open_catalog(opf_pipeline *p) {
+    const opf_options *given = &p->context->options;
+    p->module->accuracy = given->accuracy;
+    opf_status status = opf_machine_choose(&p->machine, given->machine, p->module->arena, p->context->diags);
+    if (status != OPF_OK) return status;
+    opf_catalog_options options = opf_pipeline_catalog(p->context, p->module->arena);
+    options.one_file = p->one_file;
+    if (given->verbose && !p->silent) options.say = remark;
+    options.say_data = p->context;
+    return opf_catalog_open(&p->catalog, &options, p->context->diags);
+}
+
 static opf_status fuse(opf_pipeline *p) {
     const opf_options *given = &p->context->options;
+    opf_status opened = open_catalog(p);
+    if (opened != OPF_OK) return opened;
     opf_fuse_options options = {.policy = p->policy, .max_depth = given->max_depth, .settings = &given->rules};
     if (p->policy != OPF_POLICY_NONE) options.groups_file = given->groups_file; /* not for the unfused build of a bench */
     opf_status status = opf_fuse(&p->fusion, p->module->graph, &options);
@@ -35,13 +60,14 @@ static opf_status fuse(opf_pipeline *p) {
 }
 
 static opf_status schedule(opf_pipeline *p) {
-    opf_status status = opf_machine_choose(&p->machine, p->context->options.machine, p->module->arena, p->context->diags);
-    return status == OPF_OK ? opf_plan_nests(&p->nests, p->fusion, &p->machine) : status;
+    return opf_plan_nests(&p->nests, p->fusion, &p->machine, p->catalog ? opf_catalog_source(p->catalog) : NULL);
 }
 
 static opf_status plan(opf_pipeline *p) {
     opf_plan_options options = {.machine = &p->machine, .kernel_body = opf_emit_kernel_body, .tap_all = p->tap_all};
-    return opf_plan(&p->program, p->fusion, p->nests, &options);
+    if (p->catalog) options.schedules = opf_catalog_source(p->catalog);
+    opf_status status = opf_plan(&p->program, p->fusion, p->nests, &options);
+    return status == OPF_OK && p->catalog ? opf_catalog_finish(p->catalog, p->model->source.path) : status;
 }
 
 static opf_status emit(opf_pipeline *p) { return opf_sources_emit(&p->sources, p->program); }
@@ -184,6 +210,7 @@ opf_status opf_pipeline_run(opf_pipeline *p, enum opf_pipeline_end end) {
 }
 
 void opf_pipeline_free(opf_pipeline *p) {
+    opf_catalog_close(p->catalog);
     opf_sources_free(p->sources);
     if (p->module) opf_module_free(p->module);
 }

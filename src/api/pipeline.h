@@ -4,6 +4,7 @@
 #define OPF_API_PIPELINE_H
 
 #include "api/model.h"
+#include "tune/catalog.h"
 
 /* A model on its way from file to shared object. What a stage of the table has made is set, the rest is NULL. */
 typedef struct opf_pipeline {
@@ -11,9 +12,11 @@ typedef struct opf_pipeline {
     opf_context *context;
     opf_policy policy;
     bool tap_all;              /* plan.h */
+    bool one_file;             /* all kernels will stand in one file (tune/catalog.h) */
     bool silent;               /* no dumps, no times: a second pipeline for the same call */
     opf_machine machine;
     opf_module *module;
+    opf_catalog *catalog;      /* NULL: there is none */
     opf_fusion *fusion;
     const opf_nest *const *nests;
     opf_program *program;
@@ -33,6 +36,9 @@ void opf_pipeline_free(opf_pipeline *pipeline); /* what it holds, not itself */
  * stopped before. A text comes with OPF_ERROR_MISMATCH too: that is what it tells. */
 typedef opf_status (*opf_pipeline_printer)(const opf_pipeline *pipeline, bool json, void *data, opf_text *out);
 opf_status opf_pipeline_report(opf_model *model, enum opf_pipeline_end end, const char *format, opf_pipeline_printer print, void *data, char **out);
+
+/* Where the pipelines of this context take schedules from. Texts in the arena. */
+opf_catalog_options opf_pipeline_catalog(opf_context *context, opf_arena *arena);
 
 bool opf_pipeline_has(const char *stage);
 const char *opf_pipeline_names(opf_arena *arena); /* "one of read, type, …" */

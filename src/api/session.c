@@ -55,7 +55,7 @@ static void remark(const opf_session *session, int64_t kernels, int64_t steps, b
 static opf_session *new_session(opf_model *model, opf_policy policy) {
     opf_session *session = blank(1, sizeof *session);
     session->model = model;
-    session->pipeline = (opf_pipeline){.model = model, .context = model->context, .policy = policy};
+    session->pipeline = (opf_pipeline){.model = model, .context = model->context, .policy = policy, .one_file = model->context->options.one_file};
     return session;
 }
 
@@ -89,6 +89,7 @@ opf_status opf_session_make(opf_session **out, opf_model *model, opf_policy poli
 opf_status opf_session_emit(opf_session **out, opf_model *model, opf_policy policy) {
     opf_session *session = new_session(model, policy);
     session->pipeline.silent = true;
+    session->pipeline.one_file = true;
     opf_status status = opf_pipeline_run(&session->pipeline, OPF_TO_SOURCES);
     if (status != OPF_OK) opf_session_free(session);
     *out = status == OPF_OK ? session : NULL;

@@ -73,5 +73,7 @@ void opf_emit_self_test(const opf_program *program, const opf_library *library, 
 bool opf_program_takes_memory(const opf_program *program);
 /* How many files of kernels suit the program: depends on the program alone, so that the same input gives the same text. */
 int opf_emit_files(const opf_program *program);
+/* The compiler that a schedule asks for in kernel file `file`: "gcc", "clang"; NULL: the usual one. */
+const char *opf_emit_compiler(const opf_program *program, int file);
 
 #endif

@@ -44,7 +44,7 @@ static inline size_t opf_tile_sums(const opf_tile_printer *p) { return 1 + p->ti
 /* Row-major offset of element `indices` of a tensor. */
 const opf_expr *opf_tile_offset(opf_tile_printer *p, const opf_value *value, const opf_expr *const *indices);
 
-bool opf_tile_asks_ahead(const opf_tile *tile); /* the tile's function takes `ahead` and `ahead_step` behind B's step */
+const char *opf_tile_variant(const opf_tile *tile, opf_arena *arena); /* what the names of its functions end in; "" as a rule */
 void opf_tile_print_tables(opf_tile_printer *p);   /* before the units: offsets of the depth steps in a window */
 void opf_tile_print_pack_a(opf_tile_printer *p);   /* in a unit: panels of A */
 void opf_tile_print_pack_b(opf_tile_printer *p);   /* in a unit: panels, window or last panel of B */

@@ -1,4 +1,4 @@
-/* The register tile: one named accumulator for each row and vector, one statement each, the depth loop unrolled by two.
+/* The register tile: one named accumulator for each row and vector, one statement each, the depth loop unrolled.
  * Arrays of accumulators end up in memory in one compiler or the other (docs/design.md section 5). */
 #include "emit/tile_internal.h"
 
@@ -14,10 +14,15 @@ static void print_accumulators(int height, int width, bool load, opf_text *out) 
     }
 }
 
-/* Packed weights come from beyond L2 once: a line or two ahead of each step. Where they are B (B_ROWS_AHEAD), A was packed just now
- * and is in L2: to ask for it too costs one or two per cent. B is asked for only where several rows share it:
- * a single stream is best left to the machine's own prefetcher. */
-enum { A_AHEAD = 512, B_AHEAD = 24, ROWS_THAT_SHARE = 4 };
+/* B is asked for only where several rows share it: a single stream is best left to the machine's own prefetcher. */
+enum { B_AHEAD = 24, ROWS_THAT_SHARE = 4 };
+
+/* Functions that differ from the usual one in how their loop is written differ in their name. */
+const char *opf_tile_variant(const opf_tile *tile, opf_arena *arena) {
+    const char *unroll = tile->unroll == OPF_TILE_UNROLL ? "" : opf_arena_printf(arena, "_U%d", tile->unroll);
+    const char *prefetch = tile->prefetch == opf_tile_usual_prefetch(tile) ? "" : opf_arena_printf(arena, "_P%d", tile->prefetch);
+    return opf_arena_printf(arena, "%s%s", unroll, prefetch);
+}
 
 /* How a function reads B: rows `step` apart; so, while memory `ahead` is asked for; rows by a table. */
 typedef enum b_form { B_ROWS, B_ROWS_AHEAD, B_TABLE, B_FORMS } b_form;
@@ -27,7 +32,7 @@ static const struct { const char *suffix, *guard, *parameters, *row, *more; } b_
     [B_TABLE] = {"_at", "_AT", "const int32_t *restrict at", "at[k] from b", ""},
 };
 
-static void print_step(int height, int width, int lanes, b_form form, opf_text *out) {
+static void print_step(int height, int width, int lanes, int prefetch, b_form form, opf_text *out) {
     bool table = form == B_TABLE;
     if (table) opf_text_add(out, "        const float *restrict b_row = b + at[k];\n");
     const char *from = table ? "b_row" : "b";
@@ -38,26 +43,28 @@ static void print_step(int height, int width, int lanes, b_form form, opf_text *
         opf_text_add(out, " }\n");
     }
     if (form == B_ROWS_AHEAD) opf_text_add(out, "        __builtin_prefetch(ahead, 0, 2);\n        ahead += ahead_step;\n");
-    else opf_text_printf(out, "        __builtin_prefetch(a + %d);\n", A_AHEAD);
+    if (prefetch) opf_text_printf(out, "        __builtin_prefetch(a + %d);\n", prefetch);
     for (int j = 0; j < width && form == B_ROWS && height >= ROWS_THAT_SHARE; j += 16 / lanes) /* one for each line of 64 bytes */
         opf_text_printf(out, "        __builtin_prefetch(b + %d * step + %d * OPF_LANES);\n", B_AHEAD, j);
     opf_text_printf(out, "        a += %d;\n", height);
     if (!table) opf_text_add(out, "        b += step;\n");
 }
 
-static void print_function(int height, int width, int lanes, b_form form, opf_text *out) {
-    const char *guard = b_forms[form].guard;
-    opf_text_printf(out, "#ifndef OPF_TILE_%dX%d%s\n#define OPF_TILE_%dX%d%s\n", height, width, guard, height, width, guard);
+static void print_function(const opf_nest *nest, int width, b_form form, opf_text *out) {
+    const opf_tile *tile = nest->tile;
+    int height = tile->height;
+    const char *guard = b_forms[form].guard, *variant = opf_tile_variant(tile, opf_pool_arena(nest->pool));
+    opf_text_printf(out, "#ifndef OPF_TILE_%dX%d%s%s\n#define OPF_TILE_%dX%d%s%s\n", height, width, guard, variant, height, width, guard, variant);
     opf_text_printf(out, "/* Adds a[k][0..%d] * b[k][0..%d vectors] over `depth` steps k to c, whose rows are `pitch` apart; starts at 0 where\n"
                          " * `first`. Row k of b is %s.%s */\n",
                     height - 1, width - 1, b_forms[form].row, b_forms[form].more);
-    opf_text_printf(out, "static void opf_tile_%dx%d%s(int64_t depth, const float *restrict a, const float *restrict b, %s, float *restrict c, int64_t pitch, int first) {\n",
-                    height, width, b_forms[form].suffix, b_forms[form].parameters);
+    opf_text_printf(out, "static void opf_tile_%dx%d%s%s(int64_t depth, const float *restrict a, const float *restrict b, %s, float *restrict c, int64_t pitch, int first) {\n",
+                    height, width, b_forms[form].suffix, variant, b_forms[form].parameters);
     print_accumulators(height, width, false, out);
     opf_text_add(out, "    if (!first) {\n");
     print_accumulators(height, width, true, out);
-    opf_text_add(out, "    }\n#pragma GCC unroll 2\n    for (int64_t k = 0; k < depth; k++) {\n");
-    print_step(height, width, lanes, form, out);
+    opf_text_printf(out, "    }\n#pragma GCC unroll %d\n    for (int64_t k = 0; k < depth; k++) {\n", tile->unroll);
+    print_step(height, width, nest->machine->lanes, tile->prefetch, form, out);
     opf_text_add(out, "    }\n");
     for (int i = 0; i < height; i++) {
         opf_text_add(out, "   ");
@@ -67,14 +74,10 @@ static void print_function(int height, int width, int lanes, b_form form, opf_te
     opf_text_add(out, "}\n#endif\n");
 }
 
-/* B's panels come from beyond the caches, each read by several panels of rows: all of these together ask for the next one. Else
- * the first would wait for memory that the others leave idle. */
-bool opf_tile_asks_ahead(const opf_tile *tile) { return tile->b.source == OPF_SOURCE_CONSTANT && opf_dim_nominal(tile->rows) > tile->height; }
-
 void opf_emit_tile_functions(const opf_nest *nest, opf_text *out) {
     const opf_tile *tile = nest->tile;
     b_form form = tile->b.source == OPF_SOURCE_WINDOW && !tile->winograd ? B_TABLE : opf_tile_asks_ahead(tile) ? B_ROWS_AHEAD : B_ROWS;
     if (tile->winograd) opf_emit_winograd_functions(tile->winograd, out);
-    print_function(tile->height, tile->width, nest->machine->lanes, form, out);
-    if (tile->tail != tile->width) print_function(tile->height, tile->tail, nest->machine->lanes, form, out);
+    print_function(nest, tile->width, form, out);
+    if (tile->tail != tile->width) print_function(nest, tile->tail, form, out);
 }

@@ -162,6 +162,10 @@ static void choose_rows(opf_rows_nest *n) {
     while (fitting > LEAST_ROWS && outer * ((rows + fitting - 1) / fitting) < ENOUGH_UNITS) fitting /= 2;
     n->rows = fitting < LEAST_ROWS ? LEAST_ROWS : fitting;
     if (opf_is_int(opf_extent(s, n->row), &known) && known < n->rows) n->rows = known < 1 ? 1 : known;
+    int64_t wanted = opf_nest_wants(s->nest, OPF_KNOB_ROWS);
+    if (wanted && wanted <= rows) n->rows = wanted;
+    s->nest->chosen.at[OPF_KNOB_ALGORITHM] = OPF_BY_ROWS;
+    s->nest->chosen.at[OPF_KNOB_ROWS] = n->rows;
 }
 
 /* ---- buffers with a place for each row ---- */

@@ -81,7 +81,7 @@ static void one_function_a_loop(opf_scheduler *s, opf_block *block, const opf_ra
     if (guard) block = opf_code_if(s, block, guard);
     opf_block_append(s, block, &hoisted);
     opf_slots slots = slots_of(s, targets);
-    opf_chunk chunk = opf_chunk_new(s, innermost->variable, OPF_CHUNK);
+    opf_chunk chunk = opf_chunk_new(s, innermost->variable, opf_chunk_size(s));
     bool whole = opf_is_value(innermost->from, 0) && innermost->to == opf_extent(s, innermost->variable);
     if (chunk.base < 0 && !whole) { /* short, with bounds of its own: as it is */
         opf_ranges ranges = {.count = 1, .at = {*innermost}};
@@ -93,7 +93,7 @@ static void one_function_a_loop(opf_scheduler *s, opf_block *block, const opf_ra
 }
 
 static void innermost_loop(nest *n, const opf_range *innermost, opf_targets *targets) {
-    if (innermost && opf_phases_count(n->s, targets, innermost->variable) > 1)
+    if (innermost && opf_phases_apply(n->s, targets, innermost->variable))
         one_function_a_loop(n->s, open_outer(n), innermost, targets);
     else plain_nest(n, innermost, targets);
 }
@@ -158,7 +158,7 @@ static void shared_blocks(opf_scheduler *s, opf_block *block, opf_axes *outer, i
         inside = opf_code_share(s, block, &shared, shared.count);
     }
     opf_substitute_all(s, &slots, innermost, chunk.value);
-    if (opf_phases_count(s, targets, chunk.lane) > 1) {
+    if (opf_phases_apply(s, targets, chunk.lane)) {
         opf_phases(s, inside, &chunk, targets);
     } else {
         nest n = {.s = s, .inside = inside};
@@ -194,16 +194,16 @@ static void emit_shared(opf_scheduler *s, opf_block *block, const opf_axes *axes
     int innermost = axes->at[axes->count - 1];
     n.outer.count--;
     opf_range range = {.variable = innermost, .from = opf_int(s->pool, 0), .to = opf_extent(s, innermost)};
-    bool functions = opf_phases_count(s, targets, innermost) > 1;
+    bool functions = opf_phases_apply(s, targets, innermost);
     opf_break found;
     bool cut = n.outer.count > 0 && find_piece(s, targets, &range, &found);
-    bool few = opf_nominal_product(s, &n.outer) < FEW_UNITS && nominal(s, innermost) >= 2 * OPF_SHARE_BLOCK;
+    bool few = opf_nominal_product(s, &n.outer) < FEW_UNITS && nominal(s, innermost) >= 2 * opf_share_size(s);
     if (!cut && ((n.outer.count == 0 && functions) || (n.outer.count > 0 && few))) {
-        shared_blocks(s, block, &n.outer, innermost, targets, functions ? OPF_CHUNK : OPF_SHARE_BLOCK);
+        shared_blocks(s, block, &n.outer, innermost, targets, functions ? opf_chunk_size(s) : opf_share_size(s));
         return;
     }
     int64_t whole;
-    if (n.outer.count == 0 && opf_is_int(range.to, &whole) && whole <= OPF_SHARE_BLOCK) {
+    if (n.outer.count == 0 && opf_is_int(range.to, &whole) && whole <= opf_share_size(s)) {
         n.inside = opf_code_share(s, block, axes, 0);
         plain_nest(&n, &range, targets);
         return;
@@ -211,7 +211,7 @@ static void emit_shared(opf_scheduler *s, opf_block *block, const opf_axes *axes
     if (n.outer.count == 0) {
         n.outer = *axes;
         n.shared = 1;
-        n.inside = opf_code_share_blocks(s, &share, innermost, OPF_SHARE_BLOCK);
+        n.inside = opf_code_share_blocks(s, &share, innermost, opf_share_size(s));
         plain_nest(&n, NULL, targets);
         guarded_append(s, block, &n, &before, &share);
         return;
@@ -227,7 +227,7 @@ static void emit_serial(opf_scheduler *s, opf_block *block, const opf_axes *axes
     nest n = {.s = s, .outer = *axes, .inside = block};
     if (chunk) {
         opf_range lanes = {.variable = chunk->lane, .from = opf_int(s->pool, 0), .to = chunk->count};
-        if (opf_phases_count(s, targets, chunk->lane) > 1) opf_phases(s, open_outer(&n), chunk, targets);
+        if (opf_phases_apply(s, targets, chunk->lane)) opf_phases(s, open_outer(&n), chunk, targets);
         else plain_nest(&n, &lanes, targets);
         return;
     }
@@ -285,7 +285,7 @@ void opf_leaf_over(opf_scheduler *s, opf_block *block, opf_axes axes, const opf_
     opf_axes_simplify(s, &axes, &slots);
     opf_axes outer = axes;
     opf_transpose transpose;
-    if (!chunk && opf_transpose_axes(s, &outer, targets, &transpose)) emit_transposed(s, block, &outer, &transpose, targets, parallel);
+    if (!chunk && opf_transpose_axes(s, &outer, targets, &transpose) && opf_transposes(s)) emit_transposed(s, block, &outer, &transpose, targets, parallel);
     else if (parallel) emit_shared(s, block, &axes, targets);
     else emit_serial(s, block, &axes, chunk, targets);
 }

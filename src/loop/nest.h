@@ -16,6 +16,7 @@
 
 #include "fuse/fuse.h"
 #include "loop/machine.h"
+#include "loop/schedule.h"
 
 typedef enum opf_memory {
     OPF_MEMORY_INPUT,          /* argument: input `index` of the group */
@@ -107,6 +108,8 @@ typedef struct opf_nest {
     double flops;
     int64_t bytes;
     const char *schedule;      /* one line for banners, logs and --dump-after=loop */
+    const opf_schedule *wanted;/* choices asked for; NULL: none */
+    opf_schedule chosen;       /* every choice that was there to be made */
 } opf_nest;
 
 /* Kernel arguments, in this order: the group's inputs, its results, then the packed constants.
@@ -118,6 +121,14 @@ int opf_nest_symbols(const opf_nest *nest, const opf_symbol *const **out);
 opf_domain opf_nest_domain(const opf_nest *nest, const opf_expr *a, const opf_expr *b);
 
 opf_status opf_nest_schedule(opf_nest **out, const opf_group *group, const opf_machine *machine);
+/* The same with choices asked for. False, with one sentence (arena of the module) and no nest, where one of them does not apply. */
+bool opf_nest_schedule_as(opf_nest **out, const opf_group *group, const opf_machine *machine, const opf_schedule *wanted, const char **why_not);
+/* Compiled as the rest of a program for `machine`: with its lanes, by the usual compiler. */
+static inline bool opf_nest_is_usual(const opf_nest *nest, const opf_machine *machine) {
+    return nest->machine->lanes == machine->lanes && !nest->chosen.at[OPF_KNOB_COMPILER];
+}
+/* What is asked for; 0: nothing. */
+static inline int64_t opf_nest_wants(const opf_nest *nest, opf_knob choice) { return nest->wanted ? nest->wanted->at[choice] : 0; }
 void opf_nest_print(const opf_nest *nest, opf_text *out);
 
 #endif

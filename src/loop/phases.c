@@ -39,8 +39,11 @@ static phases found_in(opf_scheduler *s, const opf_targets *targets, int innermo
     return p;
 }
 
-int opf_phases_count(opf_scheduler *s, const opf_targets *targets, int innermost) {
-    return (int)found_in(s, targets, innermost).functions.count;
+bool opf_phases_apply(opf_scheduler *s, const opf_targets *targets, int innermost) {
+    if (found_in(s, targets, innermost).functions.count < 2) return false;
+    bool apart = opf_nest_wants(s->nest, OPF_KNOB_SPLIT) != OPF_SWITCH_OFF;
+    s->nest->chosen.at[OPF_KNOB_SPLIT] = apart ? OPF_SWITCH_ON : OPF_SWITCH_OFF;
+    return apart;
 }
 
 /* ---- what several phases use ---- */

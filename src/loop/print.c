@@ -191,5 +191,8 @@ void opf_nest_print(const opf_nest *nest, opf_text *out) {
     for (size_t i = 0; i < nest->buffers.count; i++) buffers[i] = nest->buffers.data[i].name;
     printer p = {nest, out, {(int)nest->variables.count, (int)nest->buffers.count, variables, buffers}};
     opf_text_printf(out, "nest of group %d: %s\n", nest->group->id, nest->schedule);
+    opf_text_printf(out, "    kernel %s: ", opf_hash_print(opf_schedule_key(nest->group, nest->machine)).text);
+    opf_schedule_print(&nest->chosen, "=", " ", out);
+    opf_text_add(out, "\n");
     print_block(&p, &nest->code, 1);
 }

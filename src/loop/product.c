@@ -155,11 +155,22 @@ static double step_cycles(int height, int width) {
     return cycles > 4.7 ? cycles : 4.7;
 }
 
+/* The tile that is asked for, as far as the product has rows and columns for it. */
+static bool take_tile(const opf_rows_nest *n, int64_t vectors, opf_code *code) {
+    int64_t height = opf_nest_wants(n->s->nest, OPF_KNOB_TILE_ROWS), width = opf_nest_wants(n->s->nest, OPF_KNOB_TILE_VECTORS);
+    if (!height || !width || height * width + width + 1 > n->s->nest->machine->vectors) return false;
+    code->height = (int)(height < n->rows ? height : n->rows);
+    code->width = (int)(width < vectors ? width : vectors < 1 ? 1 : vectors);
+    return true;
+}
+
 static void choose_tile(const opf_rows_nest *n, opf_dim columns, opf_code *code) {
-    const opf_machine *machine = n->s->nest->machine;
+    opf_nest *nest = n->s->nest;
+    const opf_machine *machine = nest->machine;
     int64_t vectors = (opf_dim_nominal(columns) + machine->lanes - 1) / machine->lanes;
     double best = 0;
-    for (int height = 1; height <= 12 && height <= n->rows; height++)
+    bool given = take_tile(n, vectors, code);
+    for (int height = 1; !given && height <= 12 && height <= n->rows; height++)
         for (int width = 1; width <= 8 && (width == 1 || width <= vectors); width++) {
             if (height * width + width + 1 > machine->vectors) break;
             int64_t tail = vectors % width, tiles = (n->rows + height - 1) / height;
@@ -169,6 +180,9 @@ static void choose_tile(const opf_rows_nest *n, opf_dim columns, opf_code *code)
             code->height = height;
             code->width = width;
         }
+    if (nest->chosen.at[OPF_KNOB_TILE_ROWS]) return; /* the first product tells */
+    nest->chosen.at[OPF_KNOB_TILE_ROWS] = code->height;
+    nest->chosen.at[OPF_KNOB_TILE_VECTORS] = code->width;
 }
 
 opf_block_factors opf_block_product_factors(opf_rows_nest *n, opf_block *block, int stage) {

@@ -222,7 +222,7 @@ static void combine_runs(const reduction *r, opf_block *block, int accumulator, 
 /* The term of a chunk into an array, the array into the accumulator. */
 static void combine_chunks(const reduction *r, opf_block *block, int accumulator, const opf_range *range) {
     opf_scheduler *s = r->s;
-    opf_chunk chunk = opf_chunk_new(s, range->variable, OPF_CHUNK);
+    opf_chunk chunk = opf_chunk_new(s, range->variable, opf_chunk_size(s));
     int array = opf_buffer_new(s, OPF_MEMORY_STACK, r->stage->accumulator, "term", opf_int(s->pool, chunk.size));
     opf_code_array(s, block, array);
     opf_block *body = opf_chunk_loop(s, block, &chunk, range->from, range->to);
@@ -230,7 +230,7 @@ static void combine_chunks(const reduction *r, opf_block *block, int accumulator
     opf_range lanes = {.variable = chunk.lane, .from = opf_int(s->pool, 0), .to = chunk.count};
     if (chunk.base < 0) lanes = (opf_range){.variable = chunk.lane, .from = range->from, .to = range->to};
     bool whole = opf_is_value(lanes.from, 0) && lanes.to == chunk.count;
-    if (whole && opf_phases_count(s, &targets, chunk.lane) > 1) {
+    if (whole && opf_phases_apply(s, &targets, chunk.lane)) {
         opf_phases(s, body, &chunk, &targets);
     } else {
         opf_ranges ranges = {.count = 1, .at = {lanes}};

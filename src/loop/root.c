@@ -221,7 +221,7 @@ static void make_chunks(emission *e) {
     opf_scheduler *s = e->s;
     opf_root *root = e->root;
     if (e->chunked < 0) return;
-    e->chunk = opf_chunk_new(s, e->chunked, OPF_CHUNK);
+    e->chunk = opf_chunk_new(s, e->chunked, opf_chunk_size(s));
     for (int i = 0; i < s->n_stages; i++)
         if (root->items[i]) root->items[i]->lane = opf_axes_has(&root->items[i]->bound, e->chunked);
     opf_slots slots = opf_root_slots(s, root);

@@ -4,6 +4,26 @@
 #include "loop/blocks.h"
 #include "loop/tile.h"
 
+/* ---- choices ---- */
+
+int64_t opf_chunk_size(opf_scheduler *s) {
+    int64_t wanted = opf_nest_wants(s->nest, OPF_KNOB_CHUNK);
+    return s->nest->chosen.at[OPF_KNOB_CHUNK] = wanted ? wanted : OPF_CHUNK;
+}
+
+int64_t opf_share_size(opf_scheduler *s) {
+    int64_t wanted = opf_nest_wants(s->nest, OPF_KNOB_SHARE);
+    return s->nest->chosen.at[OPF_KNOB_SHARE] = wanted ? wanted : OPF_SHARE_BLOCK;
+}
+
+bool opf_transposes(opf_scheduler *s) {
+    bool off = opf_nest_wants(s->nest, OPF_KNOB_TRANSPOSE) == OPF_SWITCH_OFF;
+    s->nest->chosen.at[OPF_KNOB_TRANSPOSE] = off ? OPF_SWITCH_OFF : OPF_SWITCH_ON;
+    return !off;
+}
+
+/* ---- arguments ---- */
+
 static void add_arguments(opf_scheduler *s) {
     const opf_group *group = s->group;
     for (size_t i = 0; i < group->stages.inputs.count; i++) {
@@ -21,6 +41,7 @@ static void add_arguments(opf_scheduler *s) {
 static void reset(opf_scheduler *s) {
     opf_nest *nest = s->nest;
     nest->buffers.count = nest->variables.count = nest->code.list.count = 0;
+    nest->chosen = (opf_schedule){{[OPF_KNOB_ALGORITHM] = OPF_BY_LOOPS}};
     s->safe = opf_map_new(s->arena);
     s->n_temporaries = s->boxes = 0;
     s->scratch_bytes = opf_int(s->pool, 0);
@@ -59,7 +80,7 @@ static bool emit_roots(opf_scheduler *s) {
         int count = 0;
         for (size_t k = 0; k < s->group->results.count; k++)
             if (!s->stored[k] && same_domain(result_stage(s, k), result_stage(s, (size_t)last))) results[count++] = (int)k;
-        bool blocks = !s->fill && opf_blocks_emit(s, count, results);
+        bool blocks = !s->fill && opf_nest_wants(s->nest, OPF_KNOB_ALGORITHM) != OPF_BY_LOOPS && opf_blocks_emit(s, count, results);
         if (!blocks && !opf_root_emit(s, count, results)) return false;
     }
     return true;
@@ -72,6 +93,18 @@ static opf_nest *new_nest(const opf_group *group, const opf_machine *machine) {
     nest->units = opf_int(module->pool, 1);
     nest->scratch_bytes = opf_int(module->pool, 0);
     return nest;
+}
+
+static const opf_machine *narrower(const opf_machine *machine, int lanes, opf_arena *arena) {
+    opf_machine *own = opf_arena_copy(arena, machine, sizeof *machine);
+    own->lanes = lanes;
+    return own;
+}
+
+/* Choices that every kernel has. */
+static void tell_machine(opf_nest *nest) {
+    nest->chosen.at[OPF_KNOB_LANES] = nest->machine->lanes;
+    nest->chosen.at[OPF_KNOB_COMPILER] = opf_nest_wants(nest, OPF_KNOB_COMPILER);
 }
 
 static void schedule(opf_nest *nest, const opf_fill *fill) {
@@ -104,5 +137,38 @@ opf_status opf_nest_schedule(opf_nest **out, const opf_group *group, const opf_m
     opf_nest *nest = *out = new_nest(group, machine);
     const char *why_not;
     if (!opf_tile_schedule(nest, &why_not)) schedule(nest, NULL);
+    tell_machine(nest);
     return OPF_OK;
+}
+
+static const char *unmet_sentence(const opf_nest *nest, int choice, const char *why, opf_arena *arena) {
+    opf_text text = {0};
+    opf_text_printf(&text, "%s = ", opf_knob_name((opf_knob)choice));
+    opf_knob_print((opf_knob)choice, nest->wanted->at[choice], &text);
+    if (choice == OPF_KNOB_ALGORITHM && why) opf_text_printf(&text, " does not apply: %s", why);
+    else if (!nest->chosen.at[choice]) opf_text_add(&text, " does not apply: this kernel has no such choice");
+    else {
+        opf_text_add(&text, " does not fit this kernel, where it would be ");
+        opf_knob_print((opf_knob)choice, nest->chosen.at[choice], &text);
+    }
+    const char *sentence = opf_arena_string(arena, opf_text_string(&text));
+    opf_text_free(&text);
+    return sentence;
+}
+
+bool opf_nest_schedule_as(opf_nest **out, const opf_group *group, const opf_machine *machine, const opf_schedule *wanted, const char **why_not) {
+    opf_nest *nest = new_nest(group, machine);
+    opf_arena *arena = opf_pool_arena(nest->pool);
+    const char *why = NULL;
+    int64_t algorithm = wanted->at[OPF_KNOB_ALGORITHM], lanes = wanted->at[OPF_KNOB_LANES];
+    nest->wanted = opf_arena_copy(arena, wanted, sizeof *wanted);
+    if (lanes && lanes < machine->lanes && (lanes == 4 || lanes == 8)) nest->machine = narrower(machine, (int)lanes, arena);
+    bool by_loops = algorithm == OPF_BY_ROWS || algorithm == OPF_BY_LOOPS;
+    bool tile = !by_loops && opf_tile_schedule(nest, &why);
+    if (!tile) schedule(nest, NULL);
+    tell_machine(nest);
+    int unmet = opf_schedule_unmet(wanted, &nest->chosen);
+    *out = unmet < 0 ? nest : NULL;
+    if (unmet >= 0) *why_not = unmet_sentence(nest, unmet, why, arena);
+    return unmet < 0;
 }

@@ -189,6 +189,11 @@ const opf_expr *opf_combine(opf_pool *pool, opf_combiner combiner, const opf_exp
 /* A running value and the next term: sums of products may round once a step (fused multiply-add). */
 const opf_expr *opf_accumulate(opf_pool *pool, opf_combiner combiner, const opf_expr *sum, const opf_expr *term);
 
+/* ---- schedule.c: choices that may be asked for (loop/schedule.h); each tells what became of it ---- */
+int64_t opf_chunk_size(opf_scheduler *s);  /* elements of a chunk */
+int64_t opf_share_size(opf_scheduler *s);  /* elements of a single loop that a part takes at once */
+bool opf_transposes(opf_scheduler *s);     /* what is read crosswise, in blocks? To be asked where there is such */
+
 /* ---- code.c ---- */
 opf_code *opf_code_add(opf_scheduler *s, opf_block *block, opf_code_kind kind);
 void opf_code_note(opf_scheduler *s, opf_block *block, const char *text);
@@ -228,8 +233,8 @@ const opf_expr *opf_hoist(opf_scheduler *s, opf_block *block, const opf_range *r
 void opf_leaf(opf_scheduler *s, opf_block *block, opf_axes axes, opf_targets *targets, bool parallel);
 /* The same, innermost over the lanes of `chunk` where not NULL (then not parallel). `targets` is changed. */
 void opf_leaf_over(opf_scheduler *s, opf_block *block, opf_axes axes, const opf_chunk *chunk, opf_targets *targets, bool parallel);
-/* Transcendental functions that change with the innermost loop. */
-int opf_phases_count(opf_scheduler *s, const opf_targets *targets, int innermost);
+/* Several transcendental functions change with the innermost loop, and each gets a loop of its own. */
+bool opf_phases_apply(opf_scheduler *s, const opf_targets *targets, int innermost);
 /* Stores the targets for the lanes of a chunk, one function a loop. */
 void opf_phases(opf_scheduler *s, opf_block *block, const opf_chunk *chunk, const opf_targets *targets);
 

@@ -34,7 +34,13 @@ static void reset(opf_tiler *tiler) {
     *tiler->tile = (opf_tile){0};
 }
 
+static bool is_wanted(const opf_tiler *tiler, opf_algorithm algorithm) {
+    int64_t wanted = opf_nest_wants(tiler->nest, OPF_KNOB_ALGORITHM);
+    return !wanted || wanted == (int64_t)algorithm;
+}
+
 static bool by_winograd(opf_tiler *tiler, const char **why_not) {
+    if (!is_wanted(tiler, OPF_BY_WINOGRAD_2) && !is_wanted(tiler, OPF_BY_WINOGRAD_4)) return false;
     if (!opf_tiler_anchor(tiler) || !opf_tiler_may_be_winograd(tiler)) return false;
     tiler->winograd = true;
     bool done = opf_tiler_match(tiler) && opf_tiler_epilogue(tiler) && opf_tiler_winograd(tiler);
@@ -46,11 +52,13 @@ static bool by_winograd(opf_tiler *tiler, const char **why_not) {
 }
 
 static bool by_sums(opf_tiler *tiler) {
+    if (!is_wanted(tiler, tiler->bands ? OPF_BY_BANDS : OPF_BY_TILE)) return opf_tiler_refuse(tiler, "another algorithm is asked for");
     return opf_tiler_match(tiler) && opf_tiler_epilogue(tiler) && opf_tiler_operands(tiler) && opf_tiler_sizes(tiler) && opf_tiler_pack(tiler);
 }
 
 /* A window in front of a product at single points. */
 static bool by_bands(opf_tiler *tiler) {
+    if (!is_wanted(tiler, OPF_BY_BANDS)) return false;
     reset(tiler);
     tiler->bands = true;
     if (!opf_tiler_anchor(tiler)) return false;
@@ -58,6 +66,14 @@ static bool by_bands(opf_tiler *tiler) {
     tiler->band = opf_band_stage(tiler->stages, tiler->tile->anchor, tiler->pool, chain);
     if (tiler->band < 0) return opf_tiler_refuse(tiler, "the group holds more than one reduction");
     return by_sums(tiler) && opf_tiler_fill(tiler);
+}
+
+/* How the depth loop of the tile is written. */
+static void choose_inner_loop(opf_tiler *tiler) {
+    opf_tile *tile = tiler->tile;
+    int64_t ahead = opf_nest_wants(tiler->nest, OPF_KNOB_PREFETCH);
+    tile->unroll = (int)opf_tiler_wanted(tiler, OPF_KNOB_UNROLL, 1, OPF_TILE_UNROLL);
+    tile->prefetch = ahead == OPF_KNOB_NONE ? 0 : ahead ? (int)ahead : opf_tile_usual_prefetch(tile);
 }
 
 bool opf_tile_schedule(opf_nest *nest, const char **why_not) {
@@ -68,10 +84,13 @@ bool opf_tile_schedule(opf_nest *nest, const char **why_not) {
     const char *no_winograd = NULL;
     bool done = by_winograd(&tiler, &no_winograd) || by_sums(&tiler) || by_bands(&tiler);
     if (!done) {
-        *why_not = tiler.why;
+        bool asked = opf_nest_wants(nest, OPF_KNOB_ALGORITHM) == OPF_BY_WINOGRAD_2 || opf_nest_wants(nest, OPF_KNOB_ALGORITHM) == OPF_BY_WINOGRAD_4;
+        *why_not = !asked ? tiler.why : no_winograd ? no_winograd : "no sum over windows of 3 x 3";
         reset(&tiler);
         return false;
     }
+    choose_inner_loop(&tiler);
+    opf_tiler_tell(&tiler);
     nest->tile = opf_arena_copy(tiler.arena, &tile, sizeof tile);
     nest->flops = group->flops;
     nest->bytes = group->bytes_after;

@@ -98,6 +98,7 @@ typedef struct opf_tile {
     struct opf_nest *fill;     /* not NULL: computes the window's copy (loop/band.h) */
     int interleave;            /* so many rows, the last row axis, lie between each other in the result; 1: none do */
     int height, width;         /* of the tile, in rows and vectors */
+    int unroll, prefetch;      /* depth steps written one behind the other; floats of A asked for ahead, 0: none */
     int tail;                  /* vectors of a unit's last panel of columns where they are known to be fewer; else `width` */
     int64_t depth_block;       /* depth steps a pass; sums of a pass wait in the block. 0: all at once */
     int64_t block_rows, block_columns; /* of a block of sums, multiples of height and of width * lanes */
@@ -117,6 +118,15 @@ typedef struct opf_tile {
 static inline int opf_tile_first_row(const opf_tile *tile) { return tile->n_outer; }
 static inline int opf_tile_first_column(const opf_tile *tile) { return tile->n_outer + tile->n_row; }
 static inline int opf_tile_first_depth(const opf_tile *tile) { return tile->n_outer + tile->n_row + tile->n_column; }
+
+/* B's panels come from beyond the caches, each read by several panels of rows: all of these together ask for the next one. Else
+ * the first would wait for memory that the others leave idle. */
+static inline bool opf_tile_asks_ahead(const opf_tile *tile) { return tile->b.source == OPF_SOURCE_CONSTANT && opf_dim_nominal(tile->rows) > tile->height; }
+
+/* How the depth loop is written unless something else is asked for. Packed weights come from beyond L2 once: a line or two ahead of
+ * each step. Where they are B, A was packed just now and is in L2: to ask for it too costs one or two per cent. */
+enum { OPF_TILE_UNROLL = 2, OPF_TILE_AHEAD = 512 };
+static inline int opf_tile_usual_prefetch(const opf_tile *tile) { return opf_tile_asks_ahead(tile) ? 0 : OPF_TILE_AHEAD; }
 
 /* Schedules the group as a contraction: fills nest->tile, packed, units, scratch_bytes and schedule. nest->group and
  * nest->machine must be set. False, with one sentence, where it is none or a plain loop nest serves better. */

@@ -67,6 +67,11 @@ opf_dim opf_tile_odd_lines(opf_pool *pool, opf_dim floats);
 
 /* The tile that computes rows x vectors of columns in the fewest cycles a depth step, which are returned. */
 double opf_tiler_tile(const opf_machine *machine, int64_t rows, bool rows_known, int64_t vectors, int interleave, int *height, int *width);
+/* The tile that is asked for, where it fits; false: none is. */
+bool opf_tiler_wanted_tile(const opf_tiler *tiler, int64_t vectors, int *height, int *width);
+/* What is asked for, where it is a multiple of `of`; else `chosen`. */
+int64_t opf_tiler_wanted(const opf_tiler *tiler, opf_knob choice, int64_t of, int64_t chosen);
+void opf_tiler_tell(opf_tiler *tiler);      /* what was chosen, into the nest */
 double opf_tile_cycles(int64_t rows, int64_t vectors, int height, int width);
 
 /* The one constant that the operand is computed from, if nothing else of the group reads it: an input, or -1. */

@@ -87,13 +87,29 @@ double opf_tiler_tile(const opf_machine *machine, int64_t rows, bool rows_known,
     return best;
 }
 
+bool opf_tiler_wanted_tile(const opf_tiler *tiler, int64_t vectors, int *out_height, int *out_width) {
+    int64_t height = opf_nest_wants(tiler->nest, OPF_KNOB_TILE_ROWS), width = opf_nest_wants(tiler->nest, OPF_KNOB_TILE_VECTORS);
+    if (!height || !width || height > 28 || (tiler->tile->interleave > 1 && height % tiler->tile->interleave) || (width > 1 && width > vectors)) return false;
+    if (height * width + width + 1 > tiler->nest->machine->vectors) return false;
+    *out_height = (int)height;
+    *out_width = (int)width;
+    return true;
+}
+
+int64_t opf_tiler_wanted(const opf_tiler *tiler, opf_knob choice, int64_t of, int64_t chosen) {
+    int64_t wanted = opf_nest_wants(tiler->nest, choice);
+    return wanted > 0 && wanted % of == 0 ? wanted : chosen;
+}
+
 static void choose_tile(opf_tiler *tiler) {
     opf_tile *tile = tiler->tile;
     const opf_machine *machine = tiler->nest->machine;
     int64_t columns = nominal(tile->columns), rows = 0;
     if (tile->b.source == OPF_SOURCE_WINDOW && tile->n_column == 2) columns += (nominal(tile->axes[opf_tile_first_column(tile)].extent) - 1) * nominal(tile->windows[1].extra);
     bool rows_known = opf_is_int(tile->rows, &rows);
-    opf_tiler_tile(machine, rows, rows_known, ceil_div(columns, machine->lanes), tile->interleave, &tile->height, &tile->width);
+    int64_t vectors = ceil_div(columns, machine->lanes);
+    if (opf_tiler_wanted_tile(tiler, vectors, &tile->height, &tile->width)) return;
+    opf_tiler_tile(machine, rows, rows_known, vectors, tile->interleave, &tile->height, &tile->width);
 }
 
 /* The last panel of a unit's columns is narrower where their number is known and does not fill it. */
@@ -140,6 +156,7 @@ static void set_block_rows(opf_tiler *tiler) {
     int64_t floats = tiler->nest->machine->l2_bytes / 16 / 4, known;
     tile->block_rows = most(1, floats / tile->block_columns / tile->height) * tile->height;
     if (opf_is_int(tile->rows, &known)) tile->block_rows = least(tile->block_rows, round_up(known, tile->height));
+    tile->block_rows = opf_tiler_wanted(tiler, OPF_KNOB_BLOCK_ROWS, tile->height, tile->block_rows);
 }
 
 static void choose_blocks(opf_tiler *tiler) {
@@ -148,12 +165,15 @@ static void choose_blocks(opf_tiler *tiler) {
     int64_t columns = round_up(nominal(tile->columns), panel), depth, known;
     tile->block_columns = most(1, 256 / panel) * panel;
     if (opf_is_int(tile->columns, &known) && tile->b.source != OPF_SOURCE_WINDOW) tile->block_columns = least(tile->block_columns, columns);
+    tile->block_columns = opf_tiler_wanted(tiler, OPF_KNOB_BLOCK_COLUMNS, panel, tile->block_columns);
     set_block_rows(tiler);
     bool depth_known = opf_is_int(tile->depth, &depth);
     int64_t steps = steps_in_cache(tiler);
     if (opf_is_int(tile->rows, &known) && known <= tile->height) tile->depth_block = 0; /* B is read once anyway */
     else if (!depth_known) tile->depth_block = steps;
     else if (depth > steps + steps / 3) tile->depth_block = round_up(ceil_div(depth, ceil_div(depth, steps)), 4);
+    if (opf_nest_wants(tiler->nest, OPF_KNOB_DEPTH_PASS) == OPF_KNOB_ALL) tile->depth_block = 0;
+    else tile->depth_block = opf_tiler_wanted(tiler, OPF_KNOB_DEPTH_PASS, 4, tile->depth_block);
 }
 
 /* ---- units of work ---- */
@@ -221,10 +241,22 @@ static void choose_column_chunk(opf_tiler *tiler) {
     }
 }
 
+/* Columns (lines) of a unit that are asked for: bands are all of one size. */
+static void take_column_chunk(opf_tiler *tiler) {
+    opf_tile *tile = tiler->tile;
+    bool window = tile->b.source == OPF_SOURCE_WINDOW, lines = window && tile->n_column == 2;
+    int64_t chosen = 0, known, panel = lines ? 1 : (int64_t)tile->width * tiler->nest->machine->lanes;
+    int64_t wanted = opf_tiler_wanted(tiler, OPF_KNOB_UNIT_COLUMNS, panel, 0);
+    if (!wanted || !opf_is_int(tile->column_chunk, &chosen)) return;
+    if (lines && opf_is_int(tile->axes[opf_tile_first_column(tile)].extent, &known) && (wanted > known || (tiler->bands && known % wanted))) return;
+    tile->column_chunk = opf_int(tiler->pool, wanted);
+}
+
 static void choose_units(opf_tiler *tiler) {
     opf_tile *tile = tiler->tile;
     opf_pool *pool = tiler->pool;
     choose_column_chunk(tiler);
+    take_column_chunk(tiler);
     int64_t chunk;
     if (tile->b.source != OPF_SOURCE_WINDOW && opf_is_int(tile->column_chunk, &chunk) && chunk < tile->block_columns) {
         tile->block_columns = chunk;
@@ -235,6 +267,7 @@ static void choose_units(opf_tiler *tiler) {
     opf_dim outer = product_of(tiler, 0, tile->n_outer);
     bool packs_a = tile->a.source == OPF_SOURCE_PANELS, copies_b = tile->b.source == OPF_SOURCE_PANELS || tile->b.source == OPF_SOURCE_WINDOW;
     tile->rows_first = packs_a && !copies_b;
+    if (!copies_b && opf_nest_wants(tiler->nest, OPF_KNOB_ORDER)) tile->rows_first = opf_nest_wants(tiler->nest, OPF_KNOB_ORDER) == OPF_COLUMNS_FASTEST;
     int64_t rows = INT64_MAX / 2;
     /* A cut through the rows reads B once more; packed rows beyond L2 are read again for each chunk of columns instead. */
     if (packs_a) rows = most(tiler->nest->machine->l3_bytes / 8 / 4 / nominal(tile->depth), tile->block_rows);
@@ -243,6 +276,7 @@ static void choose_units(opf_tiler *tiler) {
     tile->row_chunk = even_chunk(tiler, tile->rows, rows, tile->height);
     int64_t known;
     if (!opf_is_int(tile->rows, &known) && !packs_a && rows == INT64_MAX / 2) tile->row_chunk = rounded(pool, tile->rows, tile->height);
+    if (opf_is_int(tile->row_chunk, &known)) tile->row_chunk = opf_int(pool, opf_tiler_wanted(tiler, OPF_KNOB_UNIT_ROWS, tile->height, known));
     opf_dim units = opf_mul(pool, opf_ceildiv(pool, tile->rows, tile->row_chunk), opf_ceildiv(pool, walked, tile->column_chunk));
     tiler->nest->units = opf_mul(pool, outer, units);
 }
@@ -300,6 +334,23 @@ static bool can_store_direct(const opf_tiler *tiler) {
     if (!opf_tiler_flat(tiler, result_offset(tiler), opf_tile_first_column(tile), tile->n_column, &stride, &base) || !opf_is_value(stride, 1)) return false;
     if (!opf_is_int(tile->rows, &rows) || !opf_is_int(tile->columns, &columns)) return false;
     return rows % tile->height == 0 && columns % tiler->nest->machine->lanes == 0;
+}
+
+void opf_tiler_tell(opf_tiler *tiler) {
+    const opf_tile *tile = tiler->tile;
+    int64_t *at = tiler->nest->chosen.at, known;
+    at[OPF_KNOB_ALGORITHM] = tile->winograd == 2 ? OPF_BY_WINOGRAD_2 : tile->winograd ? OPF_BY_WINOGRAD_4 : tile->fill ? OPF_BY_BANDS : OPF_BY_TILE;
+    at[OPF_KNOB_TILE_ROWS] = tile->height;
+    at[OPF_KNOB_TILE_VECTORS] = tile->width;
+    at[OPF_KNOB_BLOCK_ROWS] = tile->block_rows;
+    if (opf_is_int(tile->row_chunk, &known)) at[OPF_KNOB_UNIT_ROWS] = known;
+    if (opf_is_int(tile->column_chunk, &known)) at[OPF_KNOB_UNIT_COLUMNS] = known;
+    at[OPF_KNOB_UNROLL] = tile->unroll;
+    at[OPF_KNOB_PREFETCH] = tile->prefetch ? tile->prefetch : OPF_KNOB_NONE;
+    if (tile->winograd) return;
+    at[OPF_KNOB_DEPTH_PASS] = tile->depth_block ? tile->depth_block : OPF_KNOB_ALL;
+    at[OPF_KNOB_BLOCK_COLUMNS] = tile->block_columns;
+    at[OPF_KNOB_ORDER] = tile->rows_first ? OPF_COLUMNS_FASTEST : OPF_ROWS_FASTEST;
 }
 
 bool opf_tiler_sizes(opf_tiler *tiler) {

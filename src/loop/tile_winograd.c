@@ -99,6 +99,8 @@ static void estimate(const opf_tiler *tiler, plan *p, const sizes *s) {
     int64_t units = ceil_div(s->tile_lines, p->lines), last = s->tile_lines - (units - 1) * p->lines;
     double clock = machine->flops_per_second / 4 / lanes;
     double cycles = opf_tiler_tile(machine, s->rows, true, ceil_div(p->lines * s->tile_columns, lanes), 1, &p->height, &p->width) * (double)(units - 1);
+    bool given = opf_tiler_wanted_tile(tiler, ceil_div(p->lines * s->tile_columns, lanes), &p->height, &p->width);
+    if (given) cycles = opf_tile_cycles(s->rows, ceil_div(p->lines * s->tile_columns, lanes), p->height, p->width) * (double)(units - 1);
     cycles += opf_tile_cycles(s->rows, ceil_div(last * s->tile_columns, lanes), p->height, p->width);
     double multiply = cycles * products * (double)s->channels / 0.9 / clock;
     double stream = filter_bytes(p, s) * (double)units / bandwidth(machine, filter_bytes(p, s) + 4 * input_floats(p, s, lanes));
@@ -111,9 +113,12 @@ static void estimate(const opf_tiler *tiler, plan *p, const sizes *s) {
 static plan best_plan(const opf_tiler *tiler, const opf_winograd_form *form, sizes s) {
     plan best = {.form = form, .seconds = INFINITY};
     double room = 0.6 * (double)tiler->nest->machine->l2_bytes;
+    int64_t asked = opf_nest_wants(tiler->nest, OPF_KNOB_UNIT_COLUMNS);
     for (int64_t lines = 1; lines <= s.tile_lines && lines <= 64; lines++) {
+        if (asked && asked != lines * form->outputs) continue;
         plan p = {.form = form, .lines = ceil_div(s.tile_lines, ceil_div(s.tile_lines, lines))};
-        if (p.lines != lines || (lines > 1 && 4 * input_floats(&p, &s, tiler->nest->machine->lanes) > room)) continue;
+        if (asked) p.lines = lines;
+        else if (p.lines != lines || (lines > 1 && 4 * input_floats(&p, &s, tiler->nest->machine->lanes) > room)) continue;
         estimate(tiler, &p, &s);
         if (p.seconds < best.seconds) best = p;
     }
@@ -140,15 +145,19 @@ static bool choose(opf_tiler *tiler, plan *out) {
     if (accuracy == OPF_ACCURACY_EXACT) return opf_tiler_refuse(tiler, "--accuracy=exact");
     for (int k = 0; k < tile->n_outer; k++) images *= nominal(tile->axes[k].extent);
     *out = (plan){.seconds = INFINITY};
+    int64_t asked = opf_nest_wants(tiler->nest, OPF_KNOB_ALGORITHM);
     for (size_t i = 0; i < OPF_COUNT(forms); i++) {
         const opf_winograd_form *form = &forms[i];
         if (form->outputs > 2 && (accuracy != OPF_ACCURACY_NORMAL || opf_winograd_error(form, channels) > 1e-4)) continue;
+        if (asked && asked != (form->outputs == 2 ? OPF_BY_WINOGRAD_2 : OPF_BY_WINOGRAD_4)) continue;
         sizes s = {channels, rows, ceil_div(lines, form->outputs), ceil_div(columns, form->outputs), images};
         plan p = best_plan(tiler, form, s);
         if (p.seconds < out->seconds) *out = p;
     }
     sizes s = {.channels = channels, .rows = rows, .images = images};
     double direct = direct_seconds(tiler, &s, lines, columns);
+    if (asked && out->form) return true;
+    if (asked) return opf_tiler_refuse(tiler, "the accuracy, or the lines of a unit, leave no form of it");
     if (!(out->seconds < 0.95 * direct)) return opf_tiler_refuse(tiler, opf_arena_printf(tiler->arena, "%.3f ms expected, %.3f without", out->seconds * 1e3, direct * 1e3));
     return true;
 }
@@ -173,9 +182,9 @@ static void set_units(opf_tiler *tiler, const plan *p) {
     int64_t floats = tiler->nest->machine->l2_bytes / 8 / 4, columns = ceil_div(p->lines * nominal(tile->tile_columns), 16) * 16;
     int64_t fitting = floats / columns / (p->form->inputs * p->form->inputs) / p->height, blocks = ceil_div(panels, fitting < 1 ? 1 : fitting);
     if (blocks < cuts) blocks = cuts;
-    tile->block_rows = ceil_div(panels, blocks) * p->height;
+    tile->block_rows = opf_tiler_wanted(tiler, OPF_KNOB_BLOCK_ROWS, p->height, ceil_div(panels, blocks) * p->height);
     blocks = ceil_div(rows, tile->block_rows);
-    tile->row_chunk = opf_int(pool, ceil_div(blocks, cuts) * tile->block_rows);
+    tile->row_chunk = opf_int(pool, opf_tiler_wanted(tiler, OPF_KNOB_UNIT_ROWS, tile->block_rows, ceil_div(blocks, cuts) * tile->block_rows));
     tiler->nest->units = opf_mul(pool, outer, opf_ceildiv(pool, tile->rows, tile->row_chunk));
 }
 

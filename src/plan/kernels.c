@@ -59,6 +59,8 @@ int opf_planner_kernel(opf_planner *planner, const opf_nest *nest) {
         opf_text_free(&text);
         return -1;
     }
+    if (!opf_nest_is_usual(nest, planner->program->machine)) /* equal text, other code */
+        opf_text_printf(&text, "/* %d lanes, compiler %d */", nest->machine->lanes, (int)nest->chosen.at[OPF_KNOB_COMPILER]);
     const char *body = opf_intern_n(planner->program->module->names, opf_text_string(&text), text.length);
     size_t known = (size_t)opf_map_get(&planner->kernels, body);
     if (!known) {

@@ -98,7 +98,7 @@ static opf_status add_steps(opf_planner *planner, const opf_fusion *fusion, cons
 
 opf_status opf_planner_groups(opf_planner *planner, const opf_fusion *fusion) {
     const opf_nest *const *nests = NULL;
-    opf_status status = opf_plan_nests(&nests, fusion, planner->options->machine);
+    opf_status status = opf_plan_nests(&nests, fusion, planner->options->machine, planner->options->schedules);
     return status == OPF_OK ? add_steps(planner, fusion, nests) : status;
 }
 

@@ -113,6 +113,7 @@ typedef struct opf_program {
 
 typedef struct opf_plan_options {
     const opf_machine *machine;
+    const opf_schedule_source *schedules; /* of sub-graphs; NULL: the heuristic */
     /* Text of a nest's kernel without name and banner (opf_emit_kernel_body): nests of equal text are one kernel. */
     opf_status (*kernel_body)(const opf_nest *nest, opf_text *out);
     /* Every value that a kernel stores is an output too, behind the graph's own, in step order: for `verify --all`. The
@@ -120,8 +121,8 @@ typedef struct opf_plan_options {
     bool tap_all;
 } opf_plan_options;
 
-/* Schedules of all kernel groups, in group order: nests[group->id], NULL for groups that need no code. (arena) */
-opf_status opf_plan_nests(const opf_nest *const **out, const opf_fusion *fusion, const opf_machine *machine);
+/* Schedules of all kernel groups, by `schedules` where that has one (NULL: by the heuristic alone), in group order: nests[group->id], NULL for groups that need no code. (arena) */
+opf_status opf_plan_nests(const opf_nest *const **out, const opf_fusion *fusion, const opf_machine *machine, const opf_schedule_source *schedules);
 opf_status opf_plan(opf_program **out, const opf_fusion *fusion, const opf_nest *const *nests, const opf_plan_options *options);
 void opf_program_print(const opf_program *program, opf_text *out);
 

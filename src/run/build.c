@@ -18,6 +18,8 @@ opf_status opf_sources_emit(opf_sources **out, const opf_program *program) {
     sources->count = files + 1;
     sources->texts = OPF_ARRAY(arena, opf_text, files + 1);
     sources->names = OPF_ARRAY(arena, const char *, files + 1);
+    sources->compilers = OPF_ARRAY(arena, const char *, files + 1);
+    for (int i = 0; i < files; i++) sources->compilers[i] = opf_emit_compiler(program, i);
     for (int i = 0; i < files; i++) sources->names[i] = opf_arena_printf(arena, "kernels_%d.c", i);
     sources->names[files] = "main.c";
     *out = sources;
@@ -99,11 +101,13 @@ opf_status opf_compile(const char **out, const opf_program *program, opf_sources
     opf_status status = opf_cache_open(&cache, options, arena, diags);
     if (status == OPF_OK) status = opf_toolchain_find(&toolchain, program->machine, options, arena, diags);
     if (status != OPF_OK) return status;
+    status = opf_toolchain_add(&toolchain, sources->compilers, sources->count, diags);
+    if (status != OPF_OK) return status;
     sources->key = opf_hash_print(key_of(sources, &toolchain));
     const char *entry = opf_arena_printf(arena, "%s/programs/%s", cache, sources->key.text);
     sources->warm = entry_fits(entry, sources, &toolchain, arena);
     if (!sources->warm) {
-        opf_compilation c = {.toolchain = &toolchain, .count = sources->count, .names = sources->names, .options = options, .diags = diags};
+        opf_compilation c = {.toolchain = &toolchain, .count = sources->count, .names = sources->names, .compilers = sources->compilers, .options = options, .diags = diags};
         status = make_entry(entry, cache, &c, sources);
     }
     *out = opf_arena_printf(arena, "%s/program.so", entry);

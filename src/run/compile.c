@@ -11,6 +11,7 @@ enum { MOST_JOBS = 64, MOST_LINES = 20 };
 
 typedef struct unit {
     const char *source, *object;
+    const char *compiler; /* NULL: the toolchain's */
     int exit_code;        /* -1: could not be started */
     opf_text complaints;
 } unit;
@@ -29,11 +30,13 @@ typedef struct work {
 /* ---- one call of the compiler ---- */
 
 static void call(const opf_toolchain *toolchain, const char *const *tail, size_t n_tail, bool with_flags, unit *u) {
-    size_t n = with_flags ? toolchain->words.count : toolchain->n_compiler;
-    const char **argv = calloc(n + n_tail + 1, sizeof *argv); /* no arena: several threads are here */
+    size_t from = u->compiler ? toolchain->n_compiler : 0, n = (with_flags ? toolchain->words.count : toolchain->n_compiler) - from;
+    const char **argv = calloc(1 + n + n_tail + 1, sizeof *argv); /* no arena: several threads are here */
     if (!argv) opf_out_of_memory();
-    memcpy(argv, toolchain->words.data, n * sizeof *argv);
-    memcpy(argv + n, tail, n_tail * sizeof *argv);
+    size_t at = 0;
+    if (u->compiler) argv[at++] = u->compiler;
+    memcpy(argv + at, toolchain->words.data + from, n * sizeof *argv);
+    memcpy(argv + at + n, tail, n_tail * sizeof *argv);
     opf_process *process;
     u->exit_code = -1;
     if (opf_process_start(&process, argv, NULL) == OPF_OK) opf_process_wait(process, &u->exit_code, NULL, &u->complaints);
@@ -96,11 +99,11 @@ static opf_status report(const opf_compilation *c, const char *what, const unit 
         return OPF_ERROR_SYSTEM;
     }
     if (u->exit_code < 0) {
-        opf_diag_add(c->diags, OPF_ERROR, "compiler", OPF_NO_PLACE, "the C compiler '%s' cannot be started", c->toolchain->words.data[0]);
+        opf_diag_add(c->diags, OPF_ERROR, "compiler", OPF_NO_PLACE, "the C compiler '%s' cannot be started", u->compiler ? u->compiler : c->toolchain->words.data[0]);
         return OPF_ERROR_SYSTEM;
     }
     opf_diag *diag = opf_diag_add(c->diags, OPF_ERROR, "compiler", OPF_NO_PLACE, "the C compiler '%s' failed on %s (exit status %d)",
-                                  c->toolchain->words.data[0], what, u->exit_code);
+                                  u->compiler ? u->compiler : c->toolchain->words.data[0], what, u->exit_code);
     for (int line = 0; line < MOST_LINES && *text; line++) {
         size_t length = strcspn(text, "\n");
         opf_diag_detail(c->diags, diag, "%.*s", (int)length, text);
@@ -134,6 +137,7 @@ opf_status opf_toolchain_compile(const opf_compilation *c) {
     work w = {.compilation = c, .count = c->count, .units = OPF_ARRAY(arena, unit, c->count + 1)};
     for (int i = 0; i < c->count; i++) {
         w.units[i].source = opf_arena_printf(arena, "%s/%s", c->folder, c->names[i]);
+        w.units[i].compiler = c->compilers ? c->compilers[i] : NULL;
         w.units[i].object = opf_arena_printf(arena, "%s/%d.o", c->folder, i);
     }
     pthread_mutex_init(&w.lock, NULL);

@@ -19,6 +19,7 @@ typedef struct opf_compile_options {
 typedef struct opf_sources {
     int count;                 /* kernel files, then main */
     const char **names;        /* "kernels_0.c", …, "main.c" */
+    const char **compilers;    /* of each file, where a schedule asks for one; NULL entries, or NULL: the usual one */
     opf_text *texts;
     bool warm;                 /* set by opf_compile: the cache had their objects */
     opf_hash_text key;         /* set by opf_compile: the name of their entry in the cache */

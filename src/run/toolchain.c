@@ -73,6 +73,26 @@ opf_status opf_toolchain_find(opf_toolchain *out, const opf_machine *machine, co
     return OPF_OK;
 }
 
+opf_status opf_toolchain_add(opf_toolchain *toolchain, const char *const *compilers, int count, opf_diags *diags) {
+    for (int i = 0; compilers && i < count; i++) {
+        bool known = !compilers[i];
+        for (int k = 0; k < i && !known; k++) known = compilers[k] && strcmp(compilers[k], compilers[i]) == 0;
+        if (!known) {
+            opf_toolchain other = {.arena = toolchain->arena};
+            OPF_PUSH(toolchain->arena, &other.words, compilers[i]);
+            const char *identity = ask_identity(&other);
+            if (!identity) {
+                opf_diag *diag = opf_diag_add(diags, OPF_ERROR, "compiler", OPF_NO_PLACE, "the C compiler '%s', which a schedule asks for, cannot be started", compilers[i]);
+                opf_diag_hint(diags, diag, "install it, or use another schedule: --db none leaves all of them out");
+                return OPF_ERROR_SYSTEM;
+            }
+            toolchain->command = opf_arena_printf(toolchain->arena, "%s\n%s", toolchain->command, identity);
+        }
+        if (compilers[i]) toolchain->command = opf_arena_printf(toolchain->arena, "%s\nfile %d by %s", toolchain->command, i, compilers[i]);
+    }
+    return OPF_OK;
+}
+
 const char *opf_compiler_identity(const opf_compile_options *options, opf_arena *arena) {
     opf_toolchain toolchain = {.arena = arena};
     add_words(&toolchain, chosen(options));

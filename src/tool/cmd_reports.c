@@ -23,6 +23,7 @@ static opf_status explain(const tool *t, opf_model *model, char **report) {
     if (t->trace) return opf_model_trace(model, format, report);
     if (t->memory) return opf_model_memory(model, format, report);
     if (t->try_decompose) return opf_model_try_decompose(model, format, report);
+    if (t->schedules) return opf_model_schedules(model, report);
     if (t->diff) return opf_model_compare(model, t->diff, format, report);
     return opf_model_explain(model, format, report);
 }
@@ -30,8 +31,8 @@ static opf_status explain(const tool *t, opf_model *model, char **report) {
 int cmd_explain(tool *t) {
     opened o;
     char *report = NULL;
-    if ((t->why_a != NULL) + t->trace + t->memory + t->try_decompose + (t->diff != NULL) > 1) {
-        complain(t, "usage", "--why, --trace, --memory, --try-decompose and --diff exclude each other");
+    if ((t->why_a != NULL) + t->trace + t->memory + t->try_decompose + t->schedules + (t->diff != NULL) > 1) {
+        complain(t, "usage", "--why, --trace, --memory, --try-decompose, --schedules and --diff exclude each other");
         return EXIT_USAGE;
     }
     opf_status status = model_open_bound(t, &o);

@@ -16,6 +16,7 @@ const verb verbs[] = {
     {"build", "MODEL -o FILE.so|FILE.a|DIR/", "makes a shared object, a static library, or plain C to take away", COMPILES | FOR_BUILD, cmd_build},
     {"bench", "MODEL", "times the model and its unfused build in turns", COMPILES | FOR_BENCH | FOR_JSON, cmd_bench},
     {"profile", "MODEL", "tells where the time of a run goes, step by step, and what limits each", COMPILES | FOR_PROFILE | FOR_JSON, cmd_profile},
+    {"tune", "MODEL|--export FILE|--import FILE", "searches for faster schedules of a model's kernels on this machine", COMPILES | FOR_TUNE, cmd_tune},
     {"graph", "MODEL -o FILE.svg|.dot|.onnx", "draws or writes the model, as read or with its kernels", COMPILES | FOR_GRAPH, cmd_graph},
     {"report", "MODEL -o FILE.html", "writes one page that shows the model before and after, and why", COMPILES | FOR_REPORT, cmd_report},
     {"diff", "A B", "compares two models, policies or folders of outputs, value by value", COMPILES | FOR_DIFF, cmd_diff},
@@ -73,7 +74,7 @@ static int start(tool *t, int count, char **arguments) {
 
 int main(int count, char **arguments) {
     signal(SIGPIPE, SIG_IGN); /* a reader that went away is an error like any other */
-    tool t = {.context = opf_context_new(), .rtol = -1, .atol = -1, .warmup = 3, .runs = 20};
+    tool t = {.context = opf_context_new(), .rtol = -1, .atol = -1, .warmup = 3, .runs = 20, .budget = 60};
     listen(&t);
     int status = start(&t, count, arguments);
     tell(&t);

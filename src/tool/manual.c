@@ -22,6 +22,11 @@ static const struct { const char *verb, *text, *example; } pages[] = {
     {"profile", "Runs the model with a clock around each step and tells time, bytes, FLOPs and the limit that binds, dearest step first. With -o FILE.json events for trace "
                 "viewers, with -o FILE.folded stacks for flame graphs.",
      "opfuse profile model.onnx --threads 1"},
+    {"tune", "Compiles, for each distinct kernel of the model, the dearest first, candidates of other schedules (register and cache tiles, algorithm, unrolling, prefetch, width of the "
+             "vectors, compiler), checks their numbers against those of the usual schedule within the bound, times them on what the kernel reads in the model, and keeps what is faster "
+             "in a database that run, build and all other verbs use from then on. It may be interrupted at any moment without losing what was found; what was measured once is not measured "
+             "again. Several may run at once on one database. Without a model, --import and --export merge and write the database as text.",
+     "opfuse tune model.onnx --budget 2m"},
     {"graph", "Draws the graph as read or with its kernels as clusters, by Graphviz, or writes it as ONNX.", "opfuse graph model.onnx -o kernels.svg"},
     {"diff", "Runs both sides on the same inputs and compares every value that has the same name in both, in the order in which the first computes them; the first that differs is marked. "
              "A side is a model, or a folder of .npy and .pb files that any engine has written. With --against one model is compared under two policies. Exit status 3 where something differs.",

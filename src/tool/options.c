@@ -82,6 +82,17 @@ static bool set_max_ram(tool *t, const char *argument) {
     t->max_ram = (int64_t)value << shift;
     return true;
 }
+/* Seconds, or minutes with m behind them. */
+static bool set_budget(tool *t, const char *argument) {
+    char *end;
+    t->budget = strtod(argument, &end);
+    if (end == argument || !(t->budget > 0 && t->budget < 1e7)) return false;
+    if (*end == 'm') t->budget *= 60;
+    return !*end || ((*end == 's' || *end == 'm') && !end[1]);
+}
+static bool set_export(tool *t, const char *argument) { return *(t->export_to = argument) != '\0'; }
+static bool set_import(tool *t, const char *argument) { return *(t->import_from = argument) != '\0'; }
+static bool set_schedules(tool *t, const char *argument) { (void)argument; return t->schedules = true; }
 static bool set_embed_weights(tool *t, const char *argument) { (void)argument; return t->embed_weights = true; }
 static bool set_time_passes(tool *t, const char *argument) { (void)argument; return opf_context_set(t->context, "time-passes", "1") == OPF_OK; }
 static bool set_verbose(tool *t, const char *argument) { (void)argument; return (t->verbose = opf_context_set(t->context, "verbose", "1") == OPF_OK); }
@@ -134,12 +145,18 @@ static const option options[] = {
     {"--memory", NULL, FOR_EXPLAIN, "the workspace over time, and what each fusion saved", set_memory},
     {"--try-decompose", NULL, FOR_EXPLAIN, "what would be gained if operators of refused uses were written out in smaller ones", set_try_decompose},
     {"--diff", "OLD.json", FOR_EXPLAIN, "what has changed since an earlier `explain --json`; status 3 where a fusion was lost", set_diff},
+    {"--schedules", NULL, FOR_EXPLAIN, "every choice of every kernel's schedule, as --schedule reads it", set_schedules},
     {"--target", "NAME", FOR_BUILD, "row of the machine table to build for, or a file", NULL},
     {"--embed-weights", NULL, FOR_BUILD, "plain C: the weights go into the object", set_embed_weights},
     {"--check", NULL, FOR_BUILD, "runs every group on seeded and special values beside the evaluator; takes apart what is beyond its bound", set_check},
     {"--max-ram", "N[K|M|G]", FOR_BUILD, "fails where workspace, inputs and outputs take more bytes", set_max_ram},
     {"--warmup", "W", FOR_BENCH | FOR_PROFILE, "runs before those that count (3)", set_warmup},
     {"--runs", "R", FOR_BENCH | FOR_PROFILE, "runs that count (20)", set_runs},
+    {"--budget", "N[s|m]", FOR_TUNE, "how long the search may take (60s)", set_budget},
+    {"--export", "FILE", FOR_TUNE, "writes the database as text", set_export},
+    {"--import", "FILE", FOR_TUNE, "takes such text into the database; the faster of two schedules stays", set_import},
+    {"--db", "FILE|none", FOR_COMPILING, "database of schedules (schedules.db in the cache's folder)", NULL},
+    {"--schedule", "FILE", FOR_COMPILING, "pinned schedules, before the database's (docs/tuning.md)", NULL},
     {"--against", "none|tvm|best|FILE", FOR_DIFF, "fusion policy of the second side (that of the first)", set_against},
     {"--before", NULL, FOR_GRAPH, "the graph as read", set_before},
     {"--after", NULL, FOR_GRAPH, "its kernels as clusters (default)", set_after},
@@ -229,7 +246,7 @@ int options_read(tool *t, int count, char **arguments) {
     }
     if (t->help || t->version || !t->verb->arguments[0]) return 0;
     if (t->suite && t->model) return misuse(t, "with --suite there is no place for the model", t->model);
-    if (t->suite || t->model) return 0;
+    if (t->suite || t->model || t->export_to || t->import_from) return 0;
     complain(t, "usage", "usage: opfuse %s %s; the model is missing", t->verb->name, t->verb->arguments);
     return EXIT_USAGE;
 }

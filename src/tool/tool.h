@@ -31,7 +31,9 @@ typedef struct tool {
     bool bounds, bisect;
     int64_t max_ram;           /* bytes; 0: no limit */
     const char *why_a, *why_b, *diff; /* explain */
-    bool trace, memory, try_decompose;
+    bool trace, memory, try_decompose, schedules;
+    double budget;             /* tune: seconds */
+    const char *export_to, *import_from;
     bool json, markdown, all, before, after;
     /* everywhere */
     bool quiet, verbose, diag_json, help, version;
@@ -50,7 +52,7 @@ const verb *verb_find(const char *name);
 
 /* ---- options.c ---- */
 
-enum { FOR_ALL = 1, FOR_INPUTS = 2, FOR_COMPILING = 4, FOR_RUN = 8, FOR_VERIFY = 16, FOR_JSON = 32, FOR_EXPLAIN = 64, FOR_BUILD = 128, FOR_BENCH = 256, FOR_GRAPH = 512, FOR_OPS = 1024, FOR_PROFILE = 2048, FOR_REPORT = 4096, FOR_DIFF = 8192 };
+enum { FOR_ALL = 1, FOR_INPUTS = 2, FOR_COMPILING = 4, FOR_RUN = 8, FOR_VERIFY = 16, FOR_JSON = 32, FOR_EXPLAIN = 64, FOR_BUILD = 128, FOR_BENCH = 256, FOR_GRAPH = 512, FOR_OPS = 1024, FOR_PROFILE = 2048, FOR_REPORT = 4096, FOR_DIFF = 8192, FOR_TUNE = 16384 };
 
 /* Looks for --diag=json alone: how messages are to look holds for those about the verb and the options before it, too. */
 void options_read_diag(tool *t, int count, char **arguments);
@@ -123,6 +125,7 @@ int cmd_bench(tool *t);
 int cmd_diff(tool *t);
 int cmd_ranges(tool *t);
 int cmd_profile(tool *t);
+int cmd_tune(tool *t);
 int cmd_graph(tool *t);
 int cmd_report(tool *t);
 int cmd_ops(tool *t);
