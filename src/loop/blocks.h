@@ -18,6 +18,7 @@ typedef struct opf_rows_nest {
     int64_t rows;                 /* of a block, at most */
     int number, begin, lane, count; /* variables: of the block, its first row, the row in it, how many it has */
     opf_axes units;               /* what the parts share: outer loops, blocks */
+    bool tiles_differ;            /* of the products that are there so far */
     int *copy;                    /* by stage: buffer that holds a copy of its second factor */
 } opf_rows_nest;
 

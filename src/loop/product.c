@@ -164,7 +164,17 @@ static bool take_tile(const opf_rows_nest *n, int64_t vectors, opf_code *code) {
     return true;
 }
 
-static void choose_tile(const opf_rows_nest *n, opf_dim columns, opf_code *code) {
+/* A tile that all products share is told; where they differ there is none to tell. */
+static void tell_tile(opf_rows_nest *n, bool given, const opf_code *code) {
+    opf_nest *nest = n->s->nest;
+    int64_t height = given ? opf_nest_wants(nest, OPF_KNOB_TILE_ROWS) : code->height, width = given ? opf_nest_wants(nest, OPF_KNOB_TILE_VECTORS) : code->width;
+    int64_t *rows = &nest->chosen.at[OPF_KNOB_TILE_ROWS], *vectors = &nest->chosen.at[OPF_KNOB_TILE_VECTORS];
+    n->tiles_differ = n->tiles_differ || (*rows && (*rows != height || *vectors != width));
+    *rows = n->tiles_differ ? 0 : height;
+    *vectors = n->tiles_differ ? 0 : width;
+}
+
+static void choose_tile(opf_rows_nest *n, opf_dim columns, opf_code *code) {
     opf_nest *nest = n->s->nest;
     const opf_machine *machine = nest->machine;
     int64_t vectors = (opf_dim_nominal(columns) + machine->lanes - 1) / machine->lanes;
@@ -180,9 +190,7 @@ static void choose_tile(const opf_rows_nest *n, opf_dim columns, opf_code *code)
             code->height = height;
             code->width = width;
         }
-    if (nest->chosen.at[OPF_KNOB_TILE_ROWS]) return; /* the first product tells */
-    nest->chosen.at[OPF_KNOB_TILE_ROWS] = code->height;
-    nest->chosen.at[OPF_KNOB_TILE_VECTORS] = code->width;
+    tell_tile(n, given, code);
 }
 
 opf_block_factors opf_block_product_factors(opf_rows_nest *n, opf_block *block, int stage) {

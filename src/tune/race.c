@@ -17,6 +17,9 @@
 enum { TURNS = 31, MORE_TURNS = 81 };
 static const int64_t TURN_NANOSECONDS = 40 * 1000 * 1000, MORE_NANOSECONDS = 200 * 1000 * 1000;
 
+/* By how a candidate sums. */
+typedef struct known_bounds { opf_bound_schedule by; opf_race_bounds tensors; } known_bounds;
+
 struct opf_race {
     opf_arena *arena;
     opf_race_options options;
@@ -28,8 +31,9 @@ struct opf_race {
     opf_candidate base;
     const char *base_object;
     double base_ms;
-    opf_race_bounds sums, winograd; /* by how the candidate sums */
-    bool has_sums, has_winograd;
+    OPF_VEC(known_bounds) bounds;
+    const opf_tensor **base_bounds;
+    bool has_base;
 };
 
 /* ---- texts ---- */
@@ -107,28 +111,32 @@ static const opf_tensor **tensors_of(const opf_race *race) {
     return tensors;
 }
 
-static const opf_tensor **bounds_of(const opf_race *race, int winograd) {
+static const opf_tensor **bounds_of(const opf_race *race, const opf_bound_schedule *schedule) {
     const opf_group *group = race->tunable->group;
     const opf_tensor **inputs = tensors_of(race);
     bool *inexact = OPF_ARRAY(race->arena, bool, group->stages.inputs.count + 1);
     opf_error_bound bound = {0};
-    if (!inputs || opf_bound_group(&bound, group, race->tunable->nest->pool, inputs, inexact, winograd, race->tunable->symbols, race->arena) != OPF_OK) return NULL;
+    if (!inputs || opf_bound_group(&bound, group, race->tunable->nest->pool, inputs, inexact, schedule, race->tunable->symbols, race->arena) != OPF_OK) return NULL;
     return (const opf_tensor **)bound.errors;
 }
 
-static int winograd_stage(const opf_candidate *candidate) {
-    for (int half = 0; half < candidate->n_nests; half++)
-        if (candidate->nests[half]->tile && candidate->nests[half]->tile->winograd) return candidate->nests[half]->tile->anchor;
-    return -1;
+static opf_bound_schedule summed_by(const opf_candidate *candidate) {
+    const opf_nest *nest = candidate->nests[0];
+    if (candidate->n_nests > 1) return (opf_bound_schedule){.winograd = -1};
+    return (opf_bound_schedule){nest->tile && nest->tile->winograd ? nest->tile->anchor : -1, nest->rescaled_columns, nest->rescaled};
 }
 
 static const opf_race_bounds *bounds_for(opf_race *race, const opf_candidate *candidate) {
-    int stage = candidate->n_nests > 1 ? -1 : winograd_stage(candidate);
-    bool *there = stage < 0 ? &race->has_sums : &race->has_winograd;
-    opf_race_bounds *bounds = stage < 0 ? &race->sums : &race->winograd;
-    if (!*there) *bounds = (opf_race_bounds){bounds_of(race, winograd_stage(&race->base)), bounds_of(race, stage)};
-    *there = true;
-    return bounds;
+    opf_bound_schedule usual = summed_by(&race->base), own = summed_by(candidate);
+    for (size_t i = 0; i < race->bounds.count; i++) {
+        const opf_bound_schedule *known = &race->bounds.data[i].by;
+        if (known->winograd == own.winograd && known->rescaled_columns == own.rescaled_columns && known->rescaled == own.rescaled) return &race->bounds.data[i].tensors;
+    }
+    if (!race->has_base) race->base_bounds = bounds_of(race, &usual);
+    race->has_base = true;
+    known_bounds entry = {own, {race->base_bounds, bounds_of(race, &own)}};
+    OPF_PUSH(race->arena, &race->bounds, entry);
+    return &race->bounds.data[race->bounds.count - 1].tensors;
 }
 
 /* ---- processes ---- */
