@@ -153,7 +153,7 @@ opf_status opf_capture(opf_tunables *out, opf_runner *runner, const opf_program 
     opf_status status = opf_runner_run(runner, inputs, outputs);
     opf_runner_trace(runner, NULL, NULL);
     if (status == OPF_OK) status = opf_runner_measure(&m, runner, inputs, outputs, WARMUP, RUNS, arena);
-    if (status == OPF_OK) status = opf_runner_lend_weights(runner);
+    for (size_t i = 0; i < program->weights.count && status == OPF_OK; i++) status = opf_runner_lend_weight(runner, i);
     if (status != OPF_OK) return status;
     add_costs(&c, &m);
     lend_constants(&c);
@@ -164,4 +164,6 @@ opf_status opf_capture(opf_tunables *out, opf_runner *runner, const opf_program 
     return OPF_OK;
 }
 
-void opf_capture_end(opf_runner *runner) { opf_runner_return_weights(runner); }
+void opf_capture_end(opf_runner *runner) {
+    for (size_t i = 0; i < runner->program->weights.count; i++) opf_runner_return_weight(runner, i);
+}
