@@ -51,6 +51,11 @@ static const opf_expr *plus(bounding *b, const opf_expr *x, const opf_expr *y) {
 static const opf_expr *times(bounding *b, const opf_expr *x, const opf_expr *y) { return !x || !y ? NULL : opf_binary(b->pool, OPF_OP_MUL, x, y); }
 static const opf_expr *scaled(bounding *b, double factor, const opf_expr *x) { return x ? opf_binary(b->pool, OPF_OP_MUL, number(b, factor), x) : NULL; }
 static const opf_expr *over(bounding *b, const opf_expr *x, const opf_expr *y) { return x ? opf_binary(b->pool, OPF_OP_DIV, x, y) : NULL; }
+/* x over how far an operand is from where the function has no bound any more: there, anything may come. */
+static const opf_expr *over_gap(bounding *b, const opf_expr *x, const opf_expr *gap) {
+    if (!x) return NULL;
+    return opf_select(b->pool, opf_binary(b->pool, OPF_OP_GT, gap, number(b, 0)), over(b, x, gap), number(b, INFINITY));
+}
 static const opf_expr *less(bounding *b, const opf_expr *x, const opf_expr *y) { return y ? opf_binary(b->pool, OPF_OP_SUB, x, y) : x; }
 static const opf_expr *larger(bounding *b, const opf_expr *x, const opf_expr *y) { return !x ? y : !y ? x : opf_binary(b->pool, OPF_OP_MAX, x, y); }
 static const opf_expr *unary(bounding *b, opf_scalar_op op, const opf_expr *x) { return opf_unary(b->pool, op, x); }
@@ -105,10 +110,10 @@ static const opf_expr *grown(bounding *b, const opf_expr *e, const opf_expr *ea)
     case OPF_OP_SQRT: return opf_binary(b->pool, OPF_OP_MIN, unary(b, OPF_OP_SQRT, ea), over(b, ea, f));
     case OPF_OP_EXP: return times(b, f, unary(b, OPF_OP_EXPM1, ea));
     case OPF_OP_EXPM1: case OPF_OP_SINH: case OPF_OP_COSH: return times(b, plus(b, f, one), unary(b, OPF_OP_EXPM1, ea));
-    case OPF_OP_LOG: return over(b, ea, larger(b, less(b, a, ea), number(b, 1e-38)));
-    case OPF_OP_LOG1P: return over(b, ea, larger(b, less(b, less(b, one, a), ea), number(b, 1e-38)));
+    case OPF_OP_LOG: return over_gap(b, ea, less(b, a, ea));
+    case OPF_OP_LOG1P: return over_gap(b, ea, less(b, less(b, one, a), ea));
     case OPF_OP_TAN: return times(b, plus(b, one, times(b, f, f)), scaled(b, 2, ea));
-    case OPF_OP_ATANH: return over(b, ea, larger(b, less(b, one, times(b, plus(b, a, ea), plus(b, a, ea))), number(b, 1e-38)));
+    case OPF_OP_ATANH: return over_gap(b, ea, less(b, one, times(b, plus(b, a, ea), plus(b, a, ea))));
     case OPF_OP_FLOOR: case OPF_OP_CEIL: case OPF_OP_ROUND: case OPF_OP_TRUNC: case OPF_OP_SIGN: return stepped(b, ea);
     default: return lose(b);
     }
@@ -145,7 +150,7 @@ static const opf_expr *bound_comparison(bounding *b, const opf_expr *e) {
 
 static const opf_expr *bound_power(bounding *b, const opf_expr *e, const opf_expr *ea, const opf_expr *eb) {
     const opf_expr *a = magnitude(b, e->args[0]), *f = magnitude(b, e), *relative = NULL;
-    if (ea) relative = times(b, magnitude(b, e->args[1]), over(b, ea, larger(b, less(b, a, ea), number(b, 1e-38))));
+    if (ea) relative = times(b, magnitude(b, e->args[1]), over_gap(b, ea, less(b, a, ea)));
     if (eb) relative = plus(b, relative, times(b, eb, magnitude(b, unary(b, OPF_OP_LOG, a))));
     return relative ? times(b, f, unary(b, OPF_OP_EXPM1, relative)) : NULL;
 }
@@ -158,7 +163,7 @@ static const opf_expr *bound_binary(bounding *b, const opf_expr *e) {
     switch (e->op) {
     case OPF_OP_ADD: case OPF_OP_SUB: grown = plus(b, ea, eb); break;
     case OPF_OP_MUL: grown = plus(b, plus(b, times(b, x, eb), times(b, y, ea)), times(b, ea, eb)); break;
-    case OPF_OP_DIV: if (ea || eb) grown = over(b, plus(b, ea, times(b, magnitude(b, e), eb)), larger(b, less(b, y, eb), number(b, 1e-38))); break;
+    case OPF_OP_DIV: if (ea || eb) grown = over_gap(b, plus(b, ea, times(b, magnitude(b, e), eb)), less(b, y, eb)); break;
     case OPF_OP_MIN: case OPF_OP_MAX: grown = larger(b, ea, eb); break;
     case OPF_OP_POW: grown = bound_power(b, e, ea, eb); break;
     case OPF_OP_AND: case OPF_OP_OR: case OPF_OP_XOR: grown = larger(b, ea, eb); break;

@@ -1,5 +1,6 @@
 /* Groups whose contractions share an operand become one kernel (sums.c): the readers of a value are tried two by two, with all
  * groups on a way from one to the other. */
+#include "fuse/blocks.h"
 #include "fuse/growth.h"
 #include "fuse/sums.h"
 
@@ -13,13 +14,25 @@ static opf_outcome judge_sums(opf_growth *growth, const opf_group *group, opf_ar
     return (opf_outcome){.rule = opf_sums_fit(group, growth->fuser->pool, scratch)};
 }
 
+/* Does the group reduce nothing but by products? Another reduction beside these would be in the nest as well. */
+static bool sums_alone(const opf_growth *growth, int group)
+{
+    for (size_t m = 0; m < growth->members[group].count; m++) {
+        const opf_call *call = growth->fuser->calls[growth->members[group].data[m]->id];
+        for (size_t s = 0; call && s < call->stages.list.count; s++)
+            if (call->stages.list.data[s]->combiner != OPF_COMBINE_NONE && !opf_stage_is_product(call->stages.list.data[s], growth->fuser->pool))
+                return false;
+    }
+    return true;
+}
+
 static bool set_may_join(const opf_growth *growth)
 {
     size_t count = 0;
     for (size_t s = 0; s < growth->set.count; s++) {
         int group = growth->set.data[s];
         count += growth->members[group].count;
-        if (growth->closed[group] || growth->fuser->formed[group] == OPF_RULE_BLOCKS)
+        if (growth->closed[group] || growth->fuser->formed[group] == OPF_RULE_BLOCKS || !sums_alone(growth, group))
             return false;
     }
     return count <= (size_t)growth->fuser->max_depth;
@@ -45,10 +58,11 @@ static bool try_pair(opf_growth *growth, int a, int b)
 static void join_readers(opf_growth *growth, const opf_value *value)
 {
     for (size_t i = 0; i < value->uses.count; i++) {
-        for (size_t j = i + 1; j < value->uses.count; j++) {
+        int failed = 0;
+        for (size_t j = i + 1; j < value->uses.count && failed < OPF_MOST_FAILED_PAIRS; j++) {
             int a = opf_growth_reader(growth, value, i), b = opf_growth_reader(growth, value, j);
             if (a != b && may_join(growth, a) && may_join(growth, b))
-                try_pair(growth, a, b);
+                failed += !try_pair(growth, a, b);
         }
     }
 }

@@ -18,6 +18,10 @@ typedef struct opf_latest {
     opf_outcome outcome;
 } opf_latest;
 
+/* A group that could be joined with none of so many others is given up: values with thousands of readers would take a time that
+ * grows with the square of these. */
+enum { OPF_MOST_FAILED_PAIRS = 16 };
+
 typedef struct opf_growth {
     opf_fuser *fuser;
     opf_node_list *members; /* per group number, in graph order; empty for groups that were joined to others */
@@ -40,6 +44,7 @@ typedef struct opf_growth {
     opf_latest *latest;     /* per group */
     int join_count;         /* groups joined so far */
     opf_attempts *attempts; /* per node; of uses that lead out of its group */
+    struct opf_sibling_facts *sibling_facts; /* per group (siblings.c) */
 } opf_growth;
 
 /* Puts the groups in order; once, when members and links are there. */

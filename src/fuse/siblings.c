@@ -13,34 +13,80 @@ static bool may_join(const opf_growth *growth, int group)
     return growth->members[group].count > 0 && growth->light[group] && !growth->view[group] && !growth->closed[group];
 }
 
-static bool is_read(const opf_group *group, const opf_value *value)
-{
-    for (size_t i = 0; i < group->stages.inputs.count; i++)
-        if (group->stages.inputs.data[i] == value)
-            return true;
-    return false;
-}
+/* What a comparison of two groups asks of each; kept while the group has these members. */
+typedef struct opf_sibling_facts {
+    size_t members;            /* 0: nothing is known yet */
+    bool known, reduces;       /* it can be composed; a reduction is among its stages */
+    OPF_VEC(const opf_value *) reads; /* computed values from outside */
+    const opf_stage *result;   /* the first; of its extents */
+} opf_sibling_facts;
 
-/* Does `b` read every computed value that `a` reads? */
-static bool reads_all_of(const opf_group *b, const opf_group *a)
-{
-    for (size_t i = 0; i < a->stages.inputs.count; i++)
-        if (!a->stages.inputs.data[i]->constant && !is_read(b, a->stages.inputs.data[i]))
-            return false;
-    return true;
-}
-
-static bool read_the_same(opf_growth *growth, int a, int b)
+static void compose_facts(opf_growth *growth, int number, opf_sibling_facts *facts)
 {
     opf_fuser *fuser = growth->fuser;
     opf_arena *scratch = opf_arena_new(), *kept = fuser->arena;
+    opf_group group;
     fuser->arena = scratch;
-    opf_group group_a, group_b;
-    bool same = opf_growth_compose(growth, a, &group_a) && opf_growth_compose(growth, b, &group_b) &&
-                reads_all_of(&group_a, &group_b) && reads_all_of(&group_b, &group_a);
+    facts->known = opf_growth_compose(growth, number, &group) && group.results.count > 0;
     fuser->arena = kept;
+    for (size_t i = 0; facts->known && i < group.stages.inputs.count; i++)
+        if (!group.stages.inputs.data[i]->constant)
+            OPF_PUSH(kept, &facts->reads, group.stages.inputs.data[i]);
+    for (size_t s = 0; facts->known && s < group.stages.list.count; s++)
+        facts->reduces = facts->reduces || group.stages.list.data[s]->combiner != OPF_COMBINE_NONE;
+    if (facts->known) {
+        opf_stage *result = opf_arena_copy(kept, group.stages.list.data[group.results.data[0].stage], sizeof *result);
+        result->extents = opf_arena_copy(kept, result->extents, (size_t)result->n_axes * sizeof *result->extents);
+        facts->result = result;
+    }
     opf_arena_free(scratch);
-    return same;
+}
+
+static const opf_sibling_facts *facts_of(opf_growth *growth, int group)
+{
+    opf_sibling_facts *facts = &growth->sibling_facts[group];
+    if (facts->members == growth->members[group].count)
+        return facts;
+    *facts = (opf_sibling_facts){.members = growth->members[group].count};
+    compose_facts(growth, group, facts);
+    return facts;
+}
+
+/* Does `b` read every computed value that `a` reads? */
+static bool reads_all_of(const opf_sibling_facts *b, const opf_sibling_facts *a)
+{
+    for (size_t i = 0; i < a->reads.count; i++) {
+        bool found = false;
+        for (size_t j = 0; !found && j < b->reads.count; j++)
+            found = b->reads.data[j] == a->reads.data[i];
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+/* The loops of two results are the same where their axes of more than one element are. */
+static bool same_loops(const opf_stage *a, const opf_stage *b)
+{
+    int i = 0, j = 0;
+    for (;; i++, j++) {
+        while (i < a->n_axes && opf_is_value(a->extents[i], 1))
+            i++;
+        while (j < b->n_axes && opf_is_value(b->extents[j], 1))
+            j++;
+        if (i == a->n_axes || j == b->n_axes)
+            return i == a->n_axes && j == b->n_axes;
+        if (a->extents[i] != b->extents[j])
+            return false;
+    }
+}
+
+static bool read_the_same(opf_growth *growth, int number_a, int number_b)
+{
+    const opf_sibling_facts *a = facts_of(growth, number_a), *b = facts_of(growth, number_b);
+    if (!a->known || !b->known || ((a->reduces || b->reduces) && !same_loops(a->result, b->result)))
+        return false;
+    return reads_all_of(a, b) && reads_all_of(b, a);
 }
 
 /* Nests one behind the other share no stages: there is nothing to compute twice where nothing is reduced. */
@@ -59,7 +105,7 @@ static bool try_pair(opf_growth *growth, int a, int b)
 {
     if (growth->members[a].count + growth->members[b].count > (size_t)growth->fuser->max_depth)
         return false;
-    if (!read_the_same(growth, a, b) || opf_growth_leads(growth, a, b) || opf_growth_leads(growth, b, a))
+    if (opf_growth_leads(growth, a, b) || opf_growth_leads(growth, b, a))
         return false;
     growth->set.count = 0;
     OPF_PUSH(growth->fuser->arena, &growth->set, a);
@@ -77,12 +123,17 @@ static void join_readers(opf_growth *growth, const opf_value *value)
 {
     for (size_t i = 0; i < value->uses.count; i++) {
         int a = opf_growth_reader(growth, value, i);
-        for (size_t j = i + 1; j < value->uses.count && may_join(growth, a); j++) {
+        int failed = 0;
+        for (size_t j = i + 1; j < value->uses.count && failed < OPF_MOST_FAILED_PAIRS && may_join(growth, a); j++) {
             int b = opf_growth_reader(growth, value, j);
-            if (b != a && may_join(growth, b))
-                try_pair(growth, a, b);
+            if (b != a && may_join(growth, b) && read_the_same(growth, a, b))
+                failed += !try_pair(growth, a, b);
         }
     }
 }
 
-void opf_grow_siblings(opf_growth *growth) { opf_growth_each_value(growth, join_readers); }
+void opf_grow_siblings(opf_growth *growth)
+{
+    growth->sibling_facts = OPF_ARRAY(growth->fuser->arena, opf_sibling_facts, growth->fuser->n_groups + 1);
+    opf_growth_each_value(growth, join_readers);
+}

@@ -92,16 +92,17 @@ static void keep_shared(phases *p, const opf_expr *e, int phase, bool root, cons
 
 /* ---- replacing ---- */
 
-static const opf_expr *with_arrays(phases *p, const opf_expr *e, const opf_expr *itself, const opf_expr *lane) {
+/* Arrays that the loop at hand fills, those from `first_own` on, are not read in it: what is stored there is at hand. */
+static const opf_expr *with_arrays(phases *p, const opf_expr *e, size_t first_own, const opf_expr *lane) {
     uintptr_t buffer = (uintptr_t)opf_map_get(&p->arrays, e);
-    if (buffer && e != itself) return opf_buffer_load(p->s, (int)buffer - 1, lane);
+    if (buffer && buffer - 1 < first_own) return opf_buffer_load(p->s, (int)buffer - 1, lane);
     if (e->n_args == 0 || !opf_expr_has_var(e, p->innermost)) return e;
     const opf_expr *known = opf_map_get(&p->visited, e);
     if (known) return known;
     const opf_expr *args[OPF_MAX_RANK];
     bool changed = false;
     for (int i = 0; i < e->n_args; i++) {
-        args[i] = with_arrays(p, e->args[i], itself, lane);
+        args[i] = with_arrays(p, e->args[i], first_own, lane);
         changed |= args[i] != e->args[i];
     }
     known = changed ? opf_rebuild(p->s->pool, e, args) : e;
@@ -109,14 +110,13 @@ static const opf_expr *with_arrays(phases *p, const opf_expr *e, const opf_expr 
     return known;
 }
 
-static void emit(phases *p, opf_block *block, const opf_chunk *chunk, const opf_targets *targets) {
+static void emit(phases *p, opf_block *block, const opf_chunk *chunk, const opf_targets *targets, size_t first_own) {
     opf_scheduler *s = p->s;
     opf_targets replaced = {0};
     for (size_t i = 0; i < targets->list.count; i++) {
         opf_target target = targets->list.data[i];
-        bool array = (uintptr_t)opf_map_get(&p->arrays, target.value) == (uintptr_t)target.buffer + 1;
         p->visited = opf_map_new(s->arena);
-        target.value = with_arrays(p, target.value, array ? target.value : NULL, opf_variable(s, chunk->lane));
+        target.value = with_arrays(p, target.value, first_own, opf_variable(s, chunk->lane));
         OPF_PUSH(s->arena, &replaced.list, target);
     }
     opf_ranges ranges = {.count = 1, .at = {{.variable = chunk->lane, .from = opf_int(s->pool, 0), .to = chunk->count}}};
@@ -137,11 +137,12 @@ void opf_phases(opf_scheduler *s, opf_block *block, const opf_chunk *chunk, cons
     for (size_t i = 0; i < targets->list.count; i++) mark(&p, targets->list.data[i].value, last, false);
     for (int k = 0; k < last; k++) {
         opf_targets phase = {0};
+        size_t first_own = s->nest->buffers.count;
         p.visited = opf_map_new(s->arena);
         keep_shared(&p, of[k], k, true, chunk, block, &phase);
         opf_target target = {new_array(&p, of[k], chunk, block), opf_variable(s, chunk->lane), of[k]};
         OPF_PUSH(s->arena, &phase.list, target);
-        emit(&p, block, chunk, &phase);
+        emit(&p, block, chunk, &phase, first_own);
     }
-    emit(&p, block, chunk, targets);
+    emit(&p, block, chunk, targets, s->nest->buffers.count);
 }

@@ -28,6 +28,9 @@ static const written_case written[] = {
      " stage y float32 [n=N, k=700] : b[n, k] * a[n, k] + sqrt(a[n, k]) / (1 + exp(-b[n, k]))\n out y"},
     {"several functions along one axis",
      "size N 3000 512 513 1\n in x float32 [N]\n in z float32 []\n stage y float32 [n=N] : tanh(exp(x[n]) * exp(z[])) + erf(x[n])\n out y"},
+    {"what a loop keeps for a later one holds what it keeps besides",
+     "size N 40 1 0\n in x float32 [N]\n in z float32 [N]\n stage q float32 [n=N] : x[n] / z[n]\n stage a float32 [n=N] : q[n] / 1.9\n"
+     " stage f float32 [n=N] : fmod(a[n] + 0.0358, q[n])\n stage y float32 [n=N] : tanh(a[n]) / q[n]\n out f\n out y"},
     {"several functions of few elements", "in x float32 [2, 20]\n stage y float32 [n=2, k=20] : tanh(exp(x[n, k])) + erf(x[n, k])\n out y"},
     {"functions whose value is a result too",
      "size N 900 1 0\n in x float32 [N]\n stage a float32 [n=N] : exp(x[n])\n stage b float32 [n=N] : tanh(a[n])\n stage y float32 [n=N] : erf(b[n]) + a[n]\n out a\n out b\n out y"},
