@@ -28,7 +28,7 @@ typedef struct row { const char *model, *least; } row;
 static const row rows[] = {
     {"elementwise", ""}, {"broadcast", ""}, {"reduce_rows", ""}, {"reduce_columns", ""}, {"reduce_all", ""}, {"argmax", ""}, {"softmax", ""},
     {"matmul", ""}, {"matmul_batched", ""}, {"matmul_weights", ""}, {"gemm", ""}, {"matmul_integer", ""}, {"einsum", ""},
-    {"conv", ""}, {"conv_strided", "H=3 W=3"}, {"conv_depthwise", ""}, {"conv_1d", ""}, {"conv_transpose", ""}, {"pool", "H=2 W=2"}, {"pool_short", "H=2 W=2"}, {"pool_global", ""},
+    {"conv", ""}, {"conv_strided", "H=3 W=3"}, {"conv_depthwise", ""}, {"conv_1d", ""}, {"conv_transpose", ""}, {"pool", ""}, {"pool_short", "H=2 W=2"}, {"pool_global", ""},
     {"gather", ""}, {"gather_dynamic", "V=1"}, {"concat", ""}, {"concat_inner", ""}, {"slice", ""}, {"reshape", ""}, {"flatten_transpose", ""},
     {"split", ""}, {"expand_tile", ""}, {"pad", ""}, {"pad_edge", "N=1 M=1"}, {"layer_norm", ""}, {"layer_norm_rows", ""}, {"instance_norm", ""},
     {"group_norm", ""}, {"attention", ""}, {"attention_cache", ""}, {"resize", ""}, {"topk", "M=2"}, {"cumsum", ""}, {"nonzero", ""},
