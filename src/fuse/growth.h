@@ -88,6 +88,8 @@ void opf_grow_copies(opf_growth *growth);
 void opf_grow_joins(opf_growth *growth);
 /* Element-wise work behind what is stored anyway becomes one more result of its kernel (passing.c). */
 void opf_grow_passing(opf_growth *growth);
+/* Would the reader be one more result of the source's kernel, but that it does not take the value element for element? */
+bool opf_growth_passes_apart(opf_growth *growth, int source, int reader, const opf_value *value);
 /* Windows join the product at single points that reads them (grow_bands.c). */
 void opf_grow_bands(opf_growth *growth);
 /* Small values that only one group reads are computed whole by each part of it (gates.c). */

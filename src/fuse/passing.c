@@ -74,28 +74,38 @@ static bool takes_results(const opf_group *group)
     return last != NULL;
 }
 
-static bool fits(opf_growth *growth, int source, int reader, const opf_value *value)
+typedef enum opf_fitting { FITS, NO_SOURCE, NOT_ALIKE } opf_fitting;
+
+/* May the reader be a result more? NOT_ALIKE: the source could take one, but not this. */
+static opf_fitting fitting(opf_growth *growth, int source, int reader, const opf_value *value)
 {
     opf_fuser *fuser = growth->fuser;
     if (growth->members[source].count + growth->members[reader].count > (size_t)fuser->max_depth)
-        return false;
+        return NO_SOURCE;
     opf_growth_between(growth, source, reader);
     if (growth->set.count != 2)
-        return false;
+        return NO_SOURCE;
     opf_arena *scratch = opf_arena_new(), *kept = fuser->arena;
     fuser->arena = scratch;
     opf_group front, behind;
-    bool good = opf_growth_compose(growth, source, &front) && opf_growth_compose(growth, reader, &behind) && takes_results(&front) &&
-                is_elementwise(&behind, fuser->settings, fuser->pool) && has_shape_of(&behind, value);
+    opf_fitting outcome = NO_SOURCE;
+    if (opf_growth_compose(growth, source, &front) && opf_growth_compose(growth, reader, &behind) && takes_results(&front))
+        outcome = is_elementwise(&behind, fuser->settings, fuser->pool) && has_shape_of(&behind, value) ? FITS : NOT_ALIKE;
     fuser->arena = kept;
     opf_arena_free(scratch);
-    return good;
+    return outcome;
 }
 
 static bool may_pass(const opf_growth *growth, int group)
 {
     return growth->members[group].count && !growth->closed[group] && !growth->view[group] && !growth->fuser->copied[group].count &&
            !opf_growth_is_planned(growth, group);
+}
+
+bool opf_growth_passes_apart(opf_growth *growth, int source, int reader, const opf_value *value)
+{
+    bool kinds = !growth->light[source] && growth->light[reader] && may_pass(growth, source) && may_pass(growth, reader);
+    return kinds && fitting(growth, source, reader, value) == NOT_ALIKE;
 }
 
 static void take(opf_growth *growth, int source, int reader)
@@ -117,7 +127,7 @@ void opf_grow_passing(opf_growth *growth)
             int source = fuser->group_of[i], reader = fuser->group_of[growth->users[i].data[u]->id];
             if (source == reader || growth->light[source] || !growth->light[reader] || node->n_outputs != 1 || !node->outputs[0])
                 continue;
-            if (may_pass(growth, source) && may_pass(growth, reader) && fits(growth, source, reader, node->outputs[0]))
+            if (may_pass(growth, source) && may_pass(growth, reader) && fitting(growth, source, reader, node->outputs[0]) == FITS)
                 take(growth, source, reader);
         }
     }

@@ -294,6 +294,17 @@ static void take_prologues(opf_growth *growth)
 
 /* ---- uses ---- */
 
+/* A model output that goes on as an index map, or into a reduction: what would be saved by one more result is told. */
+static void record_passing(opf_growth *growth, int from, const opf_node *to)
+{
+    opf_fuser *fuser = growth->fuser;
+    const opf_node *node = fuser->graph->nodes.data[from];
+    if (node->n_outputs != 1 || !opf_growth_passes_apart(growth, fuser->group_of[from], fuser->group_of[to->id], node->outputs[0]))
+        return;
+    opf_outcome outcome = {.rule = OPF_RULE_PASSING_APART, .bytes = opf_value_nominal_bytes(node->outputs[0])};
+    OPF_PUSH(fuser->arena, &growth->attempts[from], (opf_attempt){to, outcome});
+}
+
 /* Blocks of rows have the last word where they were possible and did not pay. */
 static void record_blocks(opf_growth *growth, int from, const opf_node *to)
 {
@@ -302,6 +313,8 @@ static void record_blocks(opf_growth *growth, int from, const opf_node *to)
     if (outcome.rule == OPF_RULE_BLOCKS_AGAIN || outcome.rule == OPF_RULE_LONG_ROW || outcome.rule == OPF_RULE_FEW_ROWS ||
         outcome.rule == OPF_RULE_AGAINST_GRAIN)
         OPF_PUSH(fuser->arena, &growth->attempts[from], (opf_attempt){to, outcome});
+    else if (fuser->outcomes[from].rule == OPF_RULE_MODEL_OUTPUT)
+        record_passing(growth, from, to);
 }
 
 /* An attempt that would succeed now, after all growth: its rule is off. */

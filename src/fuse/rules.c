@@ -104,6 +104,9 @@ const opf_rule opf_rules[OPF_RULE_COUNT] = {
     [OPF_RULE_COPY_DEAR] = {"copy-dear", -1, OPF_REFUSED,
         "'{from}' has several readers ({users}): to compute it again for each would take longer than to store and read the {bytes} bytes of '{value}'"},
 
+    [OPF_RULE_PASSING_APART] = {"passing-apart", -1, OPF_REFUSED,
+        "'{value}' is stored in any case, and '{to}' does not take it element for element: as one more result of the kernel of '{from}' it would be written across memory, to save one reading of {bytes} bytes"},
+
     [OPF_RULE_BAND_CACHED] = {"bands-cached", -1, OPF_REFUSED,
         "'{value}' has {bytes} bytes, which a core's own cache holds: '{to}' reads them back at once, and to compute '{from}' a few lines at a time would read borders again"},
     [OPF_RULE_JOIN_APART] = {"join-apart", -1, OPF_REFUSED,

@@ -25,7 +25,7 @@ typedef enum opf_rule_number {
     OPF_RULE_NOT_BLOCKS, OPF_RULE_BLOCKS_AGAIN,
     /* refused: in front of a contraction or a window (policy best) */
     OPF_RULE_PROLOGUE_SHARED, OPF_RULE_PROLOGUE_DEAR, OPF_RULE_PROLOGUE_REPEATED, OPF_RULE_PROLOGUE_JOINS, OPF_RULE_PROLOGUE_IN_PLACE,
-    OPF_RULE_COPY_DEAR, OPF_RULE_BAND_CACHED,
+    OPF_RULE_COPY_DEAR, OPF_RULE_PASSING_APART, OPF_RULE_BAND_CACHED,
     /* refused: parts of a concatenation (policy best) */
     OPF_RULE_JOIN_APART, OPF_RULE_JOIN_UNKNOWN, OPF_RULE_JOIN_COPIES,
     /* nothing is computed */

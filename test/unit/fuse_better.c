@@ -25,7 +25,7 @@ static const struct {
     {"split_before_anchor", 1, "split", "mm", OPF_FUSED, "prologue"},
     {"squeeze_excite", 2, "r", "fc2", OPF_COPIED, "gate"},
     /* A second, turned result of a pool: 2 KiB once more would be read, but the pool's nest would write across memory. */
-    {"two_outputs_root", 2, "relu", "t", OPF_REFUSED, "model-output"},
+    {"two_outputs_root", 2, "relu", "t", OPF_REFUSED, "passing-apart"},
     {"transposes_between_convs", 2, "t2", "c2", OPF_FUSED, "prologue"},
 };
 
