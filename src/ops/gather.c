@@ -42,7 +42,7 @@ static const opf_expr *position(opf_call *call, int input, const opf_expr *const
     int64_t constant;
     if (opf_is_int(index, &constant)) return known_index(call, index, (index_range){constant, constant}, extent);
     if (value->constant) return known_index(call, index, range_of(value->constant, first, stride), extent);
-    if (!opf_is_value(elements, 0)) opf_call_require_ge_always(call, extent, opf_call_int(call, 1), "nothing can be picked from an axis without elements");
+    opf_call_require_ge_always(call, extent, opf_min(call->pool, elements, opf_call_int(call, 1)), "nothing can be picked from an axis without elements");
     const opf_expr *wrapped = index;
     if (opf_expr_has_load(index) || !opf_call_proves_le(call, zero, index))
         wrapped = opf_select(call->pool, opf_call_less(call, index, zero), opf_add(call->pool, index, extent), index);

@@ -23,13 +23,13 @@
 
 enum { MOST_SYMBOLS = 4 };
 
-/* A model, and the least size of each symbol that it takes ("H=3"); 0 where nothing is said. */
+/* A model, and the least size of each symbol that it takes ("H=3", or "V=L": 1 where L is not 0); 0 where nothing is said. */
 typedef struct row { const char *model, *least; } row;
 static const row rows[] = {
     {"elementwise", ""}, {"broadcast", ""}, {"reduce_rows", ""}, {"reduce_columns", ""}, {"reduce_all", ""}, {"argmax", ""}, {"softmax", ""},
     {"matmul", ""}, {"matmul_batched", ""}, {"matmul_weights", ""}, {"gemm", ""}, {"matmul_integer", ""}, {"einsum", ""},
     {"conv", ""}, {"conv_strided", "H=3 W=3"}, {"conv_depthwise", ""}, {"conv_1d", ""}, {"conv_transpose", ""}, {"pool", ""}, {"pool_short", "H=2 W=2"}, {"pool_global", ""},
-    {"gather", ""}, {"gather_dynamic", "V=1"}, {"concat", ""}, {"concat_inner", ""}, {"slice", ""}, {"reshape", ""}, {"flatten_transpose", ""},
+    {"gather", ""}, {"gather_dynamic", "V=L"}, {"concat", ""}, {"concat_inner", ""}, {"slice", ""}, {"reshape", ""}, {"flatten_transpose", ""},
     {"split", ""}, {"expand_tile", ""}, {"pad", ""}, {"pad_edge", "N=1 M=1"}, {"layer_norm", ""}, {"layer_norm_rows", ""}, {"instance_norm", ""},
     {"group_norm", ""}, {"attention", ""}, {"attention_cache", ""}, {"resize", ""}, {"topk", "M=2"}, {"cumsum", ""}, {"nonzero", ""},
     {"compress", ""}, {"scatter", ""}, {"one_hot", ""}, {"lstm", ""}, {"quantize", ""}, {"dynamic_quantize", ""}, {"half", ""}, {"scan", ""},
@@ -68,7 +68,10 @@ static bool allowed(const row *row, const sizes *s) {
         char key[16];
         snprintf(key, sizeof key, "%s=", s->names[k]);
         const char *least = strstr(row->least, key);
-        if (least && s->values[k] < atoi(least + strlen(key))) return false;
+        if (!least) continue;
+        const char *given = least + strlen(key);
+        int other = find(s, given); /* a name: 1 where that size is not 0 */
+        if (s->values[k] < (other < 0 ? atoi(given) : s->values[other] > 0)) return false;
     }
     return true;
 }
