@@ -8,6 +8,16 @@
 
 enum { OLDEST_IR = 3, NEWEST_IR = 14 };
 
+/* The newest versions of ONNX's own domains whose operators are known. */
+static const opf_opset newest_opsets[] = {{"", 28}, {"ai.onnx.ml", 5}};
+
+static void warn_of_newer(opf_reader *reader, const opf_opset *opset) {
+    for (size_t i = 0; i < OPF_COUNT(newest_opsets); i++)
+        if (strcmp(opset->domain, newest_opsets[i].domain) == 0 && opset->version > newest_opsets[i].version)
+            opf_diag_add(reader->diags, OPF_WARNING, "read", reader->place, "opset %d of %s is newer than %d, the newest that opfuse knows; its operators are taken to mean what they mean there",
+                         opset->version, *opset->domain ? opset->domain : "ai.onnx", newest_opsets[i].version);
+}
+
 static void read_opsets(opf_reader *reader, const opf_spans *messages, const opf_opset **out, size_t *count) {
     opf_opset *opsets = OPF_ARRAY(reader->arena, opf_opset, messages->count);
     *count = 0;
@@ -79,7 +89,10 @@ static void read_model(opf_reader *reader) {
     const opf_opset *opsets;
     size_t n_opsets;
     read_opsets(reader, &model->opset_import, &opsets, &n_opsets);
-    for (size_t i = 0; i < n_opsets; i++) OPF_PUSH(module->arena, &module->opsets, opsets[i]);
+    for (size_t i = 0; i < n_opsets; i++) {
+        OPF_PUSH(module->arena, &module->opsets, opsets[i]);
+        warn_of_newer(reader, &opsets[i]);
+    }
     read_functions(reader, model);
     module->graph = opf_read_graph(reader, opf_spans_last(&model->graph), NULL, NULL, NULL, opsets, n_opsets);
     if (module->graph && module->graph->outputs.count == 0 && reader->status == OPF_OK) opf_reader_error(reader, OPF_ERROR_INPUT, "graph", "the graph has no outputs");

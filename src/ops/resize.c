@@ -282,6 +282,19 @@ static opf_status resize_by_scales(opf_call *call, const opf_fraction *scales, i
     return opf_call_resample(call, &resize);
 }
 
+/* Height and width of four axes. */
+static opf_status build_upsample_1(opf_call *call) {
+    static const char *const names[] = {"height_scale", "width_scale"};
+    opf_fraction scales[4];
+    if (!opf_call_check_rank(call, 0, 4, 4, "the input")) return OPF_ERROR_INPUT;
+    for (int k = 0; k < 2; k++) {
+        double scale = opf_node_float(call->node, names[k], 0);
+        scales[k] = fraction(opf_call_int(call, 1), opf_call_int(call, 1));
+        if (!(scale >= 1) || !simplest_fraction(call, scale, &scales[2 + k])) return opf_call_error(call, "attribute", "%s must be given, and at least 1", names[k]);
+    }
+    return resize_by_scales(call, scales, 4);
+}
+
 static opf_status build_upsample_7(opf_call *call) {
     const opf_attr *attr = opf_node_attr(call->node, "scales");
     if (!attr || attr->kind != OPF_ATTR_FLOATS) return opf_call_error(call, "attribute", "scales are missing");
@@ -323,6 +336,7 @@ static opf_status build_resize_11(opf_call *call) {
 }
 
 const opf_op opf_ops_resize[] = {
+    {"", "Upsample", 1, 1, 1, 1, OPF_KIND_INJECTIVE, 0, build_upsample_1, NULL},
     {"", "Upsample", 7, 1, 1, 1, OPF_KIND_INJECTIVE, 0, build_upsample_7, NULL},
     {"", "Upsample", 9, 2, 2, 1, OPF_KIND_INJECTIVE, 0, build_resize_10, NULL},
     {"", "Resize", 10, 2, 2, 1, OPF_KIND_INJECTIVE, 0, build_resize_10, NULL},

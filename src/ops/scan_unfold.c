@@ -32,6 +32,12 @@ static opf_graph *member_graph(opf_node *node, int64_t n_scanned) {
     return member;
 }
 
+/* A file that is written must import the version in which its Scan has this meaning. */
+static void raise_version(opf_module *module) {
+    for (size_t i = 0; i < module->opsets.count; i++)
+        if (!*module->opsets.data[i].domain && module->opsets.data[i].version < 9) module->opsets.data[i].version = 9;
+}
+
 static void unfold(opf_node *node) {
     opf_arena *arena = node->graph->module->arena;
     opf_graph *member = member_graph(node, opf_node_int(node, "num_scan_inputs", 0));
@@ -42,6 +48,7 @@ static void unfold(opf_node *node) {
     node->inputs = new_inputs;
     node->n_inputs = n;
     node->opset = 9;
+    raise_version(node->graph->module);
     for (int k = 0; k < n; k++) opf_node_set_input(node, k, inputs[k]);
     int64_t all = n;
     opf_node_attr_add(node, "body", OPF_ATTR_GRAPH, 1, &member);

@@ -13,7 +13,7 @@ static opf_status top(opf_call *call, opf_dim k) {
     if (call->failed) return OPF_ERROR_INPUT;
     opf_dim dims[OPF_MAX_RANK];
     opf_call_dims(call, 0, dims);
-    opf_call_library(call, "topk", 2, 2);
+    opf_call_library(call, "topk", 2, 2)->takes_memory = !k; /* it may fail */
     opf_library_int(call, axis);
     opf_library_int(call, opf_node_int(call->node, "largest", 1) != 0);
     opf_library_dim(call, k ? k : opf_call_int(call, -1));

@@ -48,7 +48,7 @@ OPF_HEAP_FUNCTION void *opf_heap_take(opf_heap *heap, int64_t bytes, int64_t ali
     }
     if (!heap->at || at > (uintptr_t)heap->end || (uintptr_t)heap->end - at < (uintptr_t)bytes) {
         if (!heap->more || !heap->more(heap, (size_t)bytes + (size_t)align)) {
-            heap->problem = "there is no memory left";
+            heap->problem = "it needs more memory than there is";
             return NULL;
         }
         at = ((uintptr_t)heap->at + (uintptr_t)align - 1) & ~((uintptr_t)align - 1);

@@ -1,5 +1,5 @@
 /* The k largest or smallest elements of each line along an axis, in order, the lower index first among equals.
- * in: X, [K]. out: values, indices (either may be left out). ints: axis, largest, k (-1: K's element, at most the axis).
+ * in: X, [K]. out: values, indices (either may be left out). ints: axis, largest, k (-1: K's element, from 0 to the size of the axis).
  * counts: k, where it is K's. scratch: 16 bytes for each element of a line. */
 #ifndef OPF_LIB_TOPK_H
 #define OPF_LIB_TOPK_H
@@ -46,6 +46,7 @@ static inline void opf_lib_topk(const opf_lib_args *a) {
     int64_t n = x->dims[axis], k = a->ints[2];
     if (k < 0) {
         k = opf_lib_int(&a->in[1], 0);
+        if (k < 0 || k > n) a->heap->problem = k < 0 ? "k is negative" : "k is larger than the axis that k elements are taken from";
         k = k < 0 ? 0 : k > n ? n : k;
         a->counts[0] = k;
     }

@@ -3,11 +3,13 @@
 
 #include <stdlib.h>
 
+#include "base/memory.h"
+
 enum { FIRST_BLOCK = 64 << 10, ALIGNMENT = 64 };
 
 static opf_heap_block *new_block(size_t size) {
     opf_heap_block *block = malloc(sizeof *block);
-    char *data = size > SIZE_MAX - ALIGNMENT ? NULL : aligned_alloc(ALIGNMENT, (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+    char *data = size > SIZE_MAX - ALIGNMENT || !opf_memory_fits(size) ? NULL : aligned_alloc(ALIGNMENT, (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
     if (!block || !data) {
         free(block);
         free(data);
@@ -24,6 +26,7 @@ static void *more(opf_heap *heap, size_t bytes) {
     if (!next || next->size < bytes) {
         size_t size = own->current && own->current->size < (size_t)1 << 30 ? own->current->size * 2 : FIRST_BLOCK;
         opf_heap_block *block = new_block(size > bytes ? size : bytes);
+        if (!block && size > bytes) block = new_block(bytes);
         if (!block) return NULL;
         block->next = next;
         if (own->current) own->current->next = block;

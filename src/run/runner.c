@@ -167,11 +167,23 @@ size_t opf_runner_workspace_bytes(const opf_runner *runner) { return runner->wor
 
 /* ---- running ---- */
 
+/* The node that a step belongs to: its own, the first of its group, else the one that makes what it moves. NULL: none. */
+static const opf_node *node_of(const opf_runner *runner, const opf_step *step) {
+    if (step->node) return step->node;
+    if (step->nest && step->nest->group) return step->nest->group->nodes.data[0];
+    for (int k = 0; k < step->n_buffers; k++) {
+        const opf_value *value = step->buffers[k] >= 0 ? runner->program->buffers.data[step->buffers[k]].value : NULL;
+        if (value && value->producer) return value->producer;
+    }
+    return NULL;
+}
+
 static void report_step(const opf_runner *runner, int index) {
     if (!runner->program) return;
     const opf_step *step = &runner->program->steps.data[index];
     const char *problem = runner->heap.heap.problem ? runner->heap.heap.problem : "it failed";
-    if (step->node) opf_node_error(step->node, "run", "%s", problem);
+    const opf_node *node = node_of(runner, step);
+    if (node) opf_node_error(node, "run", "%s", problem);
     else opf_diag_add(diags_of(runner), OPF_ERROR, "run", (opf_place){runner->program->module->path, NULL, NULL, -1}, "step %d could not be done: %s", index, problem);
 }
 

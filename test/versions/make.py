@@ -331,4 +331,11 @@ for opset in (10, 11, 19, 22):
         case(f"AveragePool-{opset}-short-{include}", opset, "AveragePool", [short], None, kernel_shape=[5, 3], strides=[3, 3], pads=[1, 0, 0, 1], ceil_mode=1, count_include_pad=include)
 case("LpPool-18-short", 18, "LpPool", [short], None, kernel_shape=[3, 2], strides=[2, 3], p=3, ceil_mode=1)
 case("LpPool-22-short", 22, "LpPool", [short], None, kernel_shape=[5, 2], strides=[3, 2], pads=[1, 0, 0, 0], ceil_mode=1)
+# ---- Upsample before opset 7: a number an axis ----
+x = F(1, 2, 3, 4)
+case("Upsample-6", 6, "Upsample", [x], [x.repeat(2, 2).repeat(3, 3)], height_scale=2.0, width_scale=3.0)
+case("Upsample-6-floor", 6, "Upsample", [x], [x[:, :, np.floor(np.arange(4) / f32(1.5)).astype(int)][:, :, :, np.floor(np.arange(7) / f32(1.75)).astype(int)]], height_scale=1.5, width_scale=1.75)
+at = np.minimum(np.arange(6) / 2, 2)
+low, part = np.floor(at).astype(int), (at - np.floor(at)).astype(f32).reshape(1, 1, 6, 1)
+case("Upsample-6-bilinear", 6, "Upsample", [x], [x[:, :, low] * (1 - part) + x[:, :, np.minimum(low + 1, 2)] * part], height_scale=2.0, width_scale=1.0, mode="bilinear")
 print(f"by numpy and ONNX Runtime {by_both}, by ONNX Runtime {by_ort}, by numpy alone {by_numpy}")

@@ -70,3 +70,9 @@ kinds = [T.INT8, T.UINT8, T.INT16, T.UINT16, T.INT32, T.UINT32, T.INT64, T.UINT6
 sources = [T.FLOAT, T.DOUBLE, T.FLOAT16, T.BFLOAT16]
 save("casts", [N("Add", ["edges", "x"], ["e"])] + [N("Cast", ["e"], [f"s{s}"], to=s) for s in sources] + [N("Cast", [f"s{s}"], [f"c{s}_{k}"], to=k) for s in sources for k in kinds],
      [port("x", [], T.DOUBLE)], [port(f"c{s}_{k}", [len(edges)], k) for s in sources for k in kinds], [constant("edges", np.array(edges))])
+# what can only be seen as it runs: more elements than the axis has; a value that doubles with each turn; a version that nobody knows yet
+save("topk_found", [N("ReduceSum", ["c"], ["k"], keepdims=1), N("TopK", ["x", "k"], ["v", "i"])], [port("x", [2, 3]), port("c", ["M"], T.INT64)], [port("v", [2, "K"]), port("i", [2, "K"], T.INT64)])
+twice = h.make_graph([N("Identity", ["c"], ["co"]), N("Concat", ["a", "a"], ["b"], axis=0)], "twice", [port("t", [], T.INT64), port("c", [], T.BOOL), port("a", ["L"])], [port("co", [], T.BOOL), port("b", ["L2"])])
+save("doubling", [N("Loop", ["n", "", "x"], ["y"], body=twice)], [port("n", [], T.INT64), port("x", [1])], [port("y", ["Q"])])
+newer = h.make_graph([N("Relu", ["x"], ["y"])], "newer", [port("x", [2])], [port("y", [2])])
+onnx.save(h.make_model(newer, opset_imports=[h.make_opsetid("", 99)], ir_version=10), os.path.join(OUT, "opset_newer.onnx"))
