@@ -36,8 +36,16 @@ bool opf_call_wants(const opf_call *call, int output) {
     return value && (value->uses.count > 0 || value->is_output);
 }
 
+/* Only graph inputs are maps, and these are reported. */
+static bool reads_map(const opf_node *node) {
+    for (int k = 0; k < node->n_inputs; k++)
+        if (node->inputs[k] && node->inputs[k]->kind == OPF_VALUE_MAP) return true;
+    return false;
+}
+
 static opf_status report_unsupported(opf_call *call) {
     const opf_node *node = call->node;
+    call->quiet = call->quiet || reads_map(node);
     const char *separator = node->domain[0] ? "::" : "";
     opf_status status = opf_call_error(call, "unsupported", "operator %s%s%s of opset %d is not supported", node->domain, separator, node->op, node->opset);
     const opf_op *own = opf_user_ops_first(node->graph->module->operators, node->domain, node->op), *first = own ? own : opf_op_first(node->domain, node->op);

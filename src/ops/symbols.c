@@ -182,7 +182,8 @@ static void type_list_input(input_typing *typing, opf_value *value) {
     if (!declared || !value->declared_dtype) {
         opf_text type = {0};
         opf_value_print_type(value, &type);
-        opf_diag_add(module->diags, OPF_ERROR, "unsupported", (opf_place){.file = module->path, .index = -1}, "graph input '%s' is %s; tensors, and sequences and optionals of tensors are supported", value->name, opf_text_string(&type));
+        opf_diag *diag = opf_diag_add(module->diags, OPF_ERROR, "unsupported", (opf_place){.file = module->path, .index = -1}, "graph input '%s' is %s; tensors, and sequences and optionals of tensors are supported", value->name, opf_text_string(&type));
+        if (value->declared && opf_type_holds_map(value->declared)) opf_diag_hint(module->diags, diag, "make the tensor that DictVectorizer or CastMap makes of it before the model runs, and let that be the input");
         opf_text_free(&type);
         typing->status = OPF_ERROR_UNSUPPORTED;
         return;

@@ -76,3 +76,5 @@ twice = h.make_graph([N("Identity", ["c"], ["co"]), N("Concat", ["a", "a"], ["b"
 save("doubling", [N("Loop", ["n", "", "x"], ["y"], body=twice)], [port("n", [], T.INT64), port("x", [1])], [port("y", ["Q"])])
 newer = h.make_graph([N("Relu", ["x"], ["y"])], "newer", [port("x", [2])], [port("y", [2])])
 onnx.save(h.make_model(newer, opset_imports=[h.make_opsetid("", 99)], ir_version=10), os.path.join(OUT, "opset_newer.onnx"))
+vector = h.make_graph([N("DictVectorizer", ["x"], ["y"], domain="ai.onnx.ml", string_vocabulary=["ant", "bee"])], "vector", [h.make_value_info("x", h.make_map_type_proto(T.STRING, h.make_tensor_type_proto(T.FLOAT, [])))], [port("y", None)])
+onnx.save(h.make_model(vector, opset_imports=[h.make_opsetid("", 17), h.make_opsetid("ai.onnx.ml", 3)], ir_version=8), os.path.join(OUT, "map_input.onnx"))
