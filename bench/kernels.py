@@ -109,3 +109,131 @@ def transposed(channels, outputs, size, kernel, stride, pads=0):
     net = Net(1, channels, size, size)
     net.op("Relu", net.transposed_conv("x", outputs, kernel, stride, pads))
     return net.model()
+
+
+# ---- contractions ----
+
+def gelu(net, x):
+    """x / 2 * (1 + erf(x / sqrt 2)), written out as exporters do."""
+    half = net.op("Erf", net.op("Div", x, net.constant(scale=2 ** 0.5)))
+    return net.op("Mul", net.op("Mul", x, net.op("Add", half, net.constant(scale=1.0))), net.constant(scale=0.5))
+
+
+def matmul_gelu(rows, depth, columns):
+    net = Net(rows, depth)
+    gelu(net, net.op("Add", net.op("MatMul", "x", net.constant(depth, columns, scale=depth ** -0.5)), net.constant(columns)))
+    return net.model(rows, columns)
+
+
+def matmul(rows, depth, columns, batch=()):
+    """Of two inputs where there is a batch, else by a constant."""
+    net = Net(*batch, rows, depth)
+    net.op("MatMul", "x", net.input(*batch, depth, columns) if batch else net.constant(depth, columns))
+    return net.model(*batch, rows, columns)
+
+
+def matvec(depth, columns):
+    net = Net(1, depth)
+    net.op("Add", net.op("MatMul", "x", net.constant(depth, columns, scale=depth ** -0.5)), net.constant(columns))
+    return net.model(1, columns)
+
+
+def attention(heads, keys, width):
+    net = Net(1, heads, keys, width)
+    k, v = net.input(1, heads, keys, width), net.input(1, heads, keys, width)
+    scores = net.op("MatMul", "x", net.op("Transpose", k, perm=[0, 1, 3, 2]))
+    net.op("MatMul", net.op("Softmax", net.op("Mul", scores, net.constant(scale=width ** -0.5)), axis=-1), v)
+    return net.model(1, heads, keys, width)
+
+
+# ---- rows ----
+
+def layer_norm(rows, columns):
+    net = Net(rows, columns)
+    net.op("LayerNormalization", "x", net.constant(columns), net.constant(columns), axis=-1)
+    return net.model(rows, columns)
+
+
+def rms_norm(rows, columns):
+    net = Net(rows, columns)
+    mean = net.op("ReduceMean", net.op("Mul", "x", "x"), net.integers(-1), keepdims=1)
+    root = net.op("Sqrt", net.op("Add", mean, net.constant(scale=1e-6)))
+    net.op("Mul", net.op("Div", "x", root), net.constant(columns))
+    return net.model(rows, columns)
+
+
+def softmax(rows, columns):
+    net = Net(rows, columns)
+    net.op("Softmax", "x", axis=-1)
+    return net.model(rows, columns)
+
+
+def running_sum(rows, columns, axis):
+    net = Net(rows, columns)
+    net.op("CumSum", "x", net.stored(np.array(axis, np.int64)))
+    return net.model(rows, columns)
+
+
+# ---- movement ----
+
+def transpose(shape, order):
+    net = Net(*shape)
+    net.op("Transpose", "x", perm=list(order))
+    return net.model(*[shape[i] for i in order])
+
+
+def qkv_split(rows, heads, width):
+    """[1, rows, 3·heads·width] → one of [3, 1, heads, rows, width] a name; here stacked, so that there is one output."""
+    net = Net(1, rows, 3 * heads * width)
+    folded = net.op("Reshape", "x", net.integers(1, rows, 3, heads, width))
+    net.op("Transpose", folded, perm=[2, 0, 3, 1, 4])
+    return net.model(3, 1, heads, rows, width)
+
+
+def focus(channels, size):
+    net = Net(1, channels, size, size)
+    parts = [net.op("Slice", net.op("Slice", "x", net.integers(y), net.integers(size), net.integers(2), net.integers(2)),
+                    net.integers(x), net.integers(size), net.integers(3), net.integers(2)) for x in (0, 1) for y in (0, 1)]
+    net.op("Concat", *parts, axis=1)
+    return net.model(1, 4 * channels, size // 2, size // 2)
+
+
+def shuffle(channels, groups, size):
+    net = Net(1, channels, size, size)
+    folded = net.op("Reshape", "x", net.integers(1, groups, channels // groups, size, size))
+    net.op("Reshape", net.op("Transpose", folded, perm=[0, 2, 1, 3, 4]), net.integers(1, channels, size, size))
+    return net.model(1, channels, size, size)
+
+
+def concat(channels, size):
+    net = Net(1, channels, size, size)
+    net.op("Concat", "x", net.input(1, channels, size, size), axis=1)
+    return net.model(1, 2 * channels, size, size)
+
+
+def resize(channels, size, scale):
+    net = Net(1, channels, size, size)
+    net.op("Resize", "x", "", net.stored(np.array([1, 1, scale, scale], np.float32)), mode="linear", coordinate_transformation_mode="half_pixel")
+    return net.model(1, channels, size * scale, size * scale)
+
+
+# ---- element by element ----
+
+def chain(elements, functions):
+    net = Net(elements)
+    x = "x"
+    for i in range(16):
+        kind = (functions or ("Add", "Mul", "Sub", "Mul"))[i % (len(functions) or 4)]
+        x = net.op(kind, x, net.constant(elements)) if kind in ("Add", "Mul", "Sub") else net.op(kind, x)
+    return net.model(elements)
+
+
+# ---- recurrent ----
+
+def recurrent(kind, steps, inputs, hidden, batch=1):
+    gates = {"LSTM": 4, "GRU": 3}[kind]
+    net = Net(steps, batch, inputs)
+    extra = {"linear_before_reset": 1} if kind == "GRU" else {}
+    net.op(kind, "x", net.constant(1, gates * hidden, inputs), net.constant(1, gates * hidden, hidden), net.constant(1, 2 * gates * hidden),
+           hidden_size=hidden, **extra)
+    return net.model(steps, 1, batch, hidden)

@@ -70,7 +70,54 @@ CONVOLUTIONS = [
         ("3x3 64 → 64, 28² * 1", lambda: K.transposed(64, 64, 28, 3, 1, 1))]),
 ]
 
-SECTIONS = CONVOLUTIONS
+OTHERS = [
+    ("matmul + Gelu", 0.93, [
+        ("128x768x3072", lambda: K.matmul_gelu(128, 768, 3072))]),
+    ("matrix x vector, in cache", 0.80, [
+        ("512x512", lambda: K.matvec(512, 512))]),
+    ("matrix x vector, from memory", 0.95, [
+        ("4096x4096", lambda: K.matvec(4096, 4096))]),
+    ("attention", 0.97, [
+        ("12x128x64", lambda: K.attention(12, 128, 64)),
+        ("12x512x64", lambda: K.attention(12, 512, 64))]),
+    ("long attention", 0.90, [
+        ("12x1024x64", lambda: K.attention(12, 1024, 64))]),
+    ("layer norm, RMS norm", 0.45, [
+        ("layer norm 128x768", lambda: K.layer_norm(128, 768)),
+        ("RMS norm 128x768", lambda: K.rms_norm(128, 768))]),
+    ("softmax, short rows", 0.80, [
+        ("1536x64", lambda: K.softmax(1536, 64)),
+        ("1536x128", lambda: K.softmax(1536, 128)),
+        ("2364x197", lambda: K.softmax(2364, 197))]),
+    ("softmax, long rows", 1.00, [
+        ("128x1000", lambda: K.softmax(128, 1000)),
+        ("16x30522", lambda: K.softmax(16, 30522))]),
+    ("movement", 0.45, [
+        ("transpose 768x1024", lambda: K.transpose((768, 1024), (1, 0))),
+        ("transpose 56x56x64 → 64x56x56", lambda: K.transpose((56, 56, 64), (2, 0, 1))),
+        ("qkv split 128, 12x64", lambda: K.qkv_split(128, 12, 64)),
+        ("focus 3, 224²", lambda: K.focus(3, 224)),
+        ("shuffle 232 by 2, 28²", lambda: K.shuffle(232, 2, 28)),
+        ("concat 64 + 64, 28²", lambda: K.concat(64, 28))]),
+    ("element-wise chain", 0.85, [
+        ("16 of 1 M", lambda: K.chain(1 << 20, ()))]),
+    ("chain with functions", 0.68, [
+        ("16 with sigmoid, tanh, erf", lambda: K.chain(1 << 20, ("Mul", "Sigmoid", "Add", "Tanh", "Mul", "Erf", "Sub", "Neg")))]),
+    ("other reductions and resampling", 1.00, [
+        ("CumSum 512x512 along rows", lambda: K.running_sum(512, 512, 1)),
+        ("CumSum 512x512 along columns", lambda: K.running_sum(512, 512, 0)),
+        ("Resize linear 64, 56² * 2", lambda: K.resize(64, 56, 2))]),
+    ("small contractions", 0.95, [
+        ("64 of 32x32x32", lambda: K.matmul(32, 32, 32, (64,))),
+        ("4x1024x1024", lambda: K.matmul(4, 1024, 1024)),
+        ("16x256x256", lambda: K.matmul(16, 256, 256))]),
+    ("recurrent", 1.00, [
+        ("LSTM 50 steps, 128", lambda: K.recurrent("LSTM", 50, 128, 128)),
+        ("LSTM 50 steps, 256, batch 8", lambda: K.recurrent("LSTM", 50, 256, 256, 8)),
+        ("GRU 50 steps, 128", lambda: K.recurrent("GRU", 50, 128, 128))]),
+]
+
+SECTIONS = CONVOLUTIONS + OTHERS
 
 
 def measure(name, model, target, threads, seconds, engines, folder):
