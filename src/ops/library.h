@@ -22,6 +22,7 @@ struct opf_lib_args;
     X(nms, nms, "each choice depends on the earlier ones; the size of the result is data")                             \
     X(det, det, "elimination chooses pivots by data")                                                                  \
     X(bits, bits, "expressions compute with values, not with their bits")                                              \
+    X(running, running, "each element needs the sum before it; said as a reduction it costs the square of the axis")     \
     X(rnn, recurrent, "each step needs the state of the one before")                                                   \
     X(gru, recurrent, "each step needs the state of the one before")                                                   \
     X(lstm, recurrent, "each step needs the state of the one before")                                                  \
@@ -57,6 +58,7 @@ struct opf_lib_args;
     X(nms, "topk")                                                                                                     \
     X(det, "")                                                                                                         \
     X(bits, "")                                                                                                        \
+    X(running, "")                                                                                                     \
     X(recurrent, "")                                                                                                   \
     X(trees, "")                                                                                                       \
     X(svm, "")                                                                                                         \

@@ -1,7 +1,31 @@
-/* Running sums and products along one axis: CumSum, CumProd. Said as a reduction over the elements before each one, which
- * costs the square of the axis; the axes of models are short. */
+/* Running sums and products along one axis: CumSum, CumProd. Along a short axis said as a reduction over the elements before each
+ * one, which fuses and is known for shape arithmetic, but costs the square of the axis; else a library kernel, which
+ * passes over the elements once. */
 #include "ops/families.h"
 #include "ops/index.h"
+#include "ops/library.h"
+
+enum { SHORT_AXIS = 16 };
+
+static bool is_short(opf_dim extent) {
+    int64_t length;
+    return opf_is_int(extent, &length) && length <= SHORT_AXIS;
+}
+
+static opf_status build_pass(opf_call *call, int axis, bool exclusive, bool reverse, bool product) {
+    opf_dim dims[OPF_MAX_RANK], bytes = opf_int(call->pool, 8);
+    int rank = opf_call_rank(call, 0);
+    opf_call_dims(call, 0, dims);
+    for (int k = axis + 1; k < rank; k++) bytes = opf_mul(call->pool, bytes, dims[k]);
+    opf_call_library(call, "running", 2, 1);
+    opf_library_int(call, axis);
+    opf_library_int(call, exclusive);
+    opf_library_int(call, reverse);
+    opf_library_int(call, product);
+    opf_library_scratch(call, bytes);
+    opf_library_result(call, 0, opf_call_dtype(call, 0), rank, dims);
+    return OPF_OK;
+}
 
 static opf_status build_running(opf_call *call, const char *role, opf_combiner combiner, double neutral) {
     const int64_t *given;
@@ -14,6 +38,7 @@ static opf_status build_running(opf_call *call, const char *role, opf_combiner c
     opf_dim extents[OPF_MAX_RANK + 1];
     const opf_expr *indices[OPF_MAX_RANK];
     opf_call_dims(call, 0, extents);
+    if (!is_short(extents[axis])) return build_pass(call, axis, exclusive, reverse, combiner == OPF_COMBINE_PROD);
     opf_call_vars(call, 0, rank, indices);
     extents[rank] = extents[axis];
     const opf_expr *here = indices[axis], *other = indices[axis] = opf_call_var(call, rank);

@@ -117,23 +117,64 @@ static inline void opf_lib_quantized_product(const opf_lib_layer *l, const float
 
 /* ---- products ---- */
 
-/* The input's share of all gates for steps first … first + count - 1. */
+enum { OPF_LIB_ROWS = 4 }; /* of weights that are multiplied side by side */
+
+/* sums[v][r] = row r of w · x_v, for `rows` rows of n elements. Each sum has one accumulator of its own, so that what stands beside it
+ * changes no bit. */
+static inline void opf_lib_dots(const float *w, int64_t rows, const float *x0, const float *x1, int64_t n, float sums[2][OPF_LIB_ROWS]) {
+    const float *w0 = w, *w1 = w + (rows > 1 ? n : 0), *w2 = w + (rows > 2 ? 2 * n : 0), *w3 = w + (rows > 3 ? 3 * n : 0);
+    opf_vf a0 = {0}, a1 = a0, a2 = a0, a3 = a0, b0 = a0, b1 = a0, b2 = a0, b3 = a0;
+    for (int64_t k = 0; k < n; k += OPF_LANES) {
+        int left = n - k < OPF_LANES ? (int)(n - k) : OPF_LANES, whole = left == OPF_LANES;
+        opf_vf u = whole ? opf_vload(x0 + k) : opf_vload_part(x0 + k, left), v = whole ? opf_vload(x1 + k) : opf_vload_part(x1 + k, left);
+        opf_vf m0 = whole ? opf_vload(w0 + k) : opf_vload_part(w0 + k, left), m1 = whole ? opf_vload(w1 + k) : opf_vload_part(w1 + k, left);
+        opf_vf m2 = whole ? opf_vload(w2 + k) : opf_vload_part(w2 + k, left), m3 = whole ? opf_vload(w3 + k) : opf_vload_part(w3 + k, left);
+        a0 = opf_vfma(m0, u, a0), b0 = opf_vfma(m0, v, b0);
+        a1 = opf_vfma(m1, u, a1), b1 = opf_vfma(m1, v, b1);
+        a2 = opf_vfma(m2, u, a2), b2 = opf_vfma(m2, v, b2);
+        a3 = opf_vfma(m3, u, a3), b3 = opf_vfma(m3, v, b3);
+    }
+    sums[0][0] = opf_vsum_lanes(a0), sums[0][1] = opf_vsum_lanes(a1), sums[0][2] = opf_vsum_lanes(a2), sums[0][3] = opf_vsum_lanes(a3);
+    sums[1][0] = opf_vsum_lanes(b0), sums[1][1] = opf_vsum_lanes(b1), sums[1][2] = opf_vsum_lanes(b2), sums[1][3] = opf_vsum_lanes(b3);
+}
+
+/* out_v[r] += row r of w · x_v + bias[r]; one vector alone stands in both places with out1 NULL. */
+static inline void opf_lib_add_dots(const float *w, int64_t rows, const float *x0, const float *x1, int64_t n, const float *bias, float *out0, float *out1) {
+    float sums[2][OPF_LIB_ROWS];
+    opf_lib_dots(w, rows, x0, x1, n, sums);
+    for (int64_t r = 0; r < rows; r++) out0[r] += sums[0][r] + (bias ? bias[r] : 0);
+    for (int64_t r = 0; out1 && r < rows; r++) out1[r] += sums[1][r] + (bias ? bias[r] : 0);
+}
+
+/* The input's share of gates j … j + rows - 1 for steps first … first + count - 1, two rows of the input at a time. */
+static inline void opf_lib_input_rows(const opf_lib_layer *l, int64_t first, int64_t count, int64_t j, int64_t rows) {
+    const float *w = (const float *)l->a->in[1].data + (l->direction * l->gates * l->hidden + j) * l->input, *bias = l->bias ? l->bias + j : 0, *x = 0;
+    float *out = 0;
+    for (int64_t i = 0; i < count * l->batch; i++) {
+        int64_t b = i % l->batch, time = opf_lib_time(l, b, first + i / l->batch);
+        if (time < 0) continue;
+        const float *row = opf_lib_input_row(l, time, b);
+        float *to = l->products + i * l->gates * l->hidden + j;
+        memset(to, 0, (size_t)rows * sizeof *to);
+        if (x) opf_lib_add_dots(w, rows, x, row, l->input, bias, out, to);
+        x = x ? 0 : row;
+        out = to;
+    }
+    if (x) opf_lib_add_dots(w, rows, x, x, l->input, bias, out, 0);
+}
+
+/* The input's share of all gates for these steps. */
 static inline void opf_lib_input_products(const opf_lib_layer *l, int64_t first, int64_t count) {
     int64_t columns = l->gates * l->hidden;
-    const float *w = (const float *)l->a->in[1].data + l->direction * columns * l->input;
-    for (int64_t j = 0; j < columns; j++) {
-        float start = l->bias ? l->bias[j] : 0;
-        for (int64_t s = 0; s < count; s++)
-            for (int64_t b = 0; b < l->batch; b++) {
-                int64_t time = opf_lib_time(l, b, first + s);
-                float *out = l->products + (s * l->batch + b) * columns + j;
-                if (time >= 0) *out = l->quantized ? start : start + opf_dot_f32(w + j * l->input, opf_lib_input_row(l, time, b), l->input);
-            }
-    }
+    for (int64_t j = 0; j < columns && !l->quantized; j += OPF_LIB_ROWS)
+        opf_lib_input_rows(l, first, count, j, columns - j < OPF_LIB_ROWS ? columns - j : OPF_LIB_ROWS);
     for (int64_t s = 0; s < count && l->quantized; s++)
         for (int64_t b = 0; b < l->batch; b++) {
             int64_t time = opf_lib_time(l, b, first + s);
-            if (time >= 0) opf_lib_quantized_product(l, opf_lib_input_row(l, time, b), l->scale_x, l->zero_x, 1, l->products + (s * l->batch + b) * columns);
+            float *out = l->products + (s * l->batch + b) * columns;
+            if (time < 0) continue;
+            for (int64_t j = 0; j < columns; j++) out[j] = l->bias ? l->bias[j] : 0;
+            opf_lib_quantized_product(l, opf_lib_input_row(l, time, b), l->scale_x, l->zero_x, 1, out);
         }
 }
 
@@ -147,11 +188,18 @@ static inline void opf_lib_state_products(const opf_lib_layer *l, const float *h
         opf_lib_quantization(h, l->batch * l->hidden, &scale, &zero);
         for (int64_t b = 0; b < l->batch; b++) opf_lib_quantized_product(l, h + b * l->hidden, scale, zero, 2, l->gate + b * columns);
     }
-    for (int64_t j = from * l->hidden; j < to * l->hidden; j++)
-        for (int64_t b = 0; b < l->batch; b++) {
-            float product = l->quantized ? 0 : opf_dot_f32(r + j * l->hidden, h + b * l->hidden, l->hidden);
-            l->gate[b * columns + j] += product + (l->bias ? l->bias[columns + j] : 0);
+    int64_t first = from * l->hidden, end = to * l->hidden;
+    for (int64_t b = 0; b < l->batch && l->quantized && l->bias; b++)
+        for (int64_t j = first; j < end; j++) l->gate[b * columns + j] += l->bias[columns + j];
+    for (int64_t j = first; j < end && !l->quantized; j += OPF_LIB_ROWS) {
+        const float *w = r + j * l->hidden, *bias = l->bias ? l->bias + columns + j : 0;
+        int64_t rows = end - j < OPF_LIB_ROWS ? end - j : OPF_LIB_ROWS;
+        for (int64_t b = 0; b < l->batch; b += 2) {
+            const float *x0 = h + b * l->hidden, *x1 = b + 1 < l->batch ? x0 + l->hidden : x0;
+            float *out = l->gate + b * columns + j;
+            opf_lib_add_dots(w, rows, x0, x1, l->hidden, bias, out, b + 1 < l->batch ? out + columns : 0);
         }
+    }
 }
 
 /* ---- cells: one step of row b; gate holds the sums ---- */
@@ -191,9 +239,11 @@ static inline void opf_lib_gru_cell(const opf_lib_layer *l, int64_t b, const flo
     const float *weights = (const float *)l->a->in[2].data + (l->direction * 3 + 2) * n * n, *bias = l->bias ? l->bias + 5 * n : 0;
     opf_lib_activate(l, 0, z, 2 * n);
     for (int64_t k = 0; k < n; k++) l->row[k] = l->a->ints[2] ? h[k] : r[k] * h[k];
-    for (int64_t k = 0; k < n; k++) {
-        float product = opf_dot_f32(weights + k * n, l->row, n) + (bias ? bias[k] : 0);
-        g[k] = x[2 * n + k] + (l->a->ints[2] ? r[k] * product : product);
+    for (int64_t k = 0; k < n; k += OPF_LIB_ROWS) {
+        float products[OPF_LIB_ROWS] = {0};
+        int64_t rows = n - k < OPF_LIB_ROWS ? n - k : OPF_LIB_ROWS;
+        opf_lib_add_dots(weights + k * n, rows, l->row, l->row, n, bias ? bias + k : 0, products, 0);
+        for (int64_t i = 0; i < rows; i++) g[k + i] = x[2 * n + k + i] + (l->a->ints[2] ? r[k + i] * products[i] : products[i]);
     }
     opf_lib_activate(l, 1, g, n);
     for (int64_t k = 0; k < n; k++) h[k] = (1 - z[k]) * g[k] + z[k] * h[k];
