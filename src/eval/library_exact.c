@@ -10,6 +10,7 @@
 #include "opf_lib_match.h"
 #include "opf_lib_nms.h"
 #include "opf_lib_recurrent.h"
+#include "opf_lib_running.h"
 #include "opf_lib_scatter.h"
 #include "opf_lib_select.h"
 #include "opf_lib_svm.h"

@@ -120,7 +120,15 @@ static inline void opf_lib_quantized_product(const opf_lib_layer *l, const float
 enum { OPF_LIB_ROWS = 4 }; /* of weights that are multiplied side by side */
 
 /* sums[v][r] = row r of w · x_v, for `rows` rows of n elements. Each sum has one accumulator of its own, so that what stands beside it
- * changes no bit. */
+ * changes no bit. Under OPF_EXACT the products of each are added in their order. */
+#ifdef OPF_EXACT
+static inline void opf_lib_dots(const float *w, int64_t rows, const float *x0, const float *x1, int64_t n, float sums[2][OPF_LIB_ROWS]) {
+    for (int64_t r = 0; r < rows; r++) {
+        sums[0][r] = opf_dot_f32(w + r * n, x0, n);
+        sums[1][r] = x1 == x0 ? sums[0][r] : opf_dot_f32(w + r * n, x1, n);
+    }
+}
+#else
 static inline void opf_lib_dots(const float *w, int64_t rows, const float *x0, const float *x1, int64_t n, float sums[2][OPF_LIB_ROWS]) {
     const float *w0 = w, *w1 = w + (rows > 1 ? n : 0), *w2 = w + (rows > 2 ? 2 * n : 0), *w3 = w + (rows > 3 ? 3 * n : 0);
     opf_vf a0 = {0}, a1 = a0, a2 = a0, a3 = a0, b0 = a0, b1 = a0, b2 = a0, b3 = a0;
@@ -137,6 +145,7 @@ static inline void opf_lib_dots(const float *w, int64_t rows, const float *x0, c
     sums[0][0] = opf_vsum_lanes(a0), sums[0][1] = opf_vsum_lanes(a1), sums[0][2] = opf_vsum_lanes(a2), sums[0][3] = opf_vsum_lanes(a3);
     sums[1][0] = opf_vsum_lanes(b0), sums[1][1] = opf_vsum_lanes(b1), sums[1][2] = opf_vsum_lanes(b2), sums[1][3] = opf_vsum_lanes(b3);
 }
+#endif
 
 /* out_v[r] += row r of w · x_v + bias[r]; one vector alone stands in both places with out1 NULL. */
 static inline void opf_lib_add_dots(const float *w, int64_t rows, const float *x0, const float *x1, int64_t n, const float *bias, float *out0, float *out1) {
