@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "onnx/onnx.h"
 #include "pass/pass.h"
+#include "tune/cut.h"
 
 /* ---- stages ---- */
 
@@ -48,6 +49,11 @@ static opf_status open_catalog(opf_pipeline *p) {
     return opf_catalog_open(&p->catalog, &options, p->context->diags);
 }
 
+static int64_t cut_of(void *data, const opf_group *group) {
+    const opf_pipeline *p = data;
+    return opf_catalog_cut(p->catalog, group, &p->machine);
+}
+
 static opf_status fuse(opf_pipeline *p) {
     const opf_options *given = &p->context->options;
     opf_status opened = open_catalog(p);
@@ -55,6 +61,7 @@ static opf_status fuse(opf_pipeline *p) {
     opf_fuse_options options = {.policy = p->policy, .max_depth = given->max_depth, .settings = &given->rules};
     if (p->policy != OPF_POLICY_NONE) options.groups_file = given->groups_file; /* not for the unfused build of a bench */
     opf_status status = opf_fuse(&p->fusion, p->module->graph, &options);
+    if (status == OPF_OK) status = opf_fuse_cut(&p->fusion, p->fusion, &options, cut_of, p);
     if (status == OPF_OK && p->context->on_fusion) p->context->on_fusion(p->context->fusion_data, p->fusion);
     return status;
 }

@@ -60,7 +60,6 @@ static const opf_schedule *find(void *data, const opf_group *group, const opf_ma
     const opf_tuning *t = look_up(c, group, machine, true, &pinned);
     if (!t) return NULL;
     opf_schedule *schedule = opf_arena_copy(c->arena, &t->schedule, sizeof t->schedule);
-    schedule->at[OPF_KNOB_CUT] = 0; /* the group at hand is what was left whole */
     if (c->options.one_file) schedule->at[OPF_KNOB_LANES] = schedule->at[OPF_KNOB_COMPILER] = 0;
     c->pinned += pinned;
     c->found += !pinned;

@@ -6,13 +6,14 @@
 
 #include "base/clock.h"
 #include "base/process.h"
+#include "tune/cut.h"
 #include "tune/space.h"
 
 enum { MOST_BATCH = 8, MOST_ROUNDS = 64 };
 
 /* A candidate must beat the heuristic's by so much, twice, to be taken: less is noise. Kernels of a smaller share of the run are
  * looked at when all others are done. */
-static const double TAKEN = 0.97, SMALL_SHARE = 0.004;
+static const double TAKEN = 0.97, SMALL_SHARE = 0.004, CUT_SHARE = 0.01;
 
 typedef struct searching {
     const opf_search_options *options;
@@ -106,6 +107,43 @@ static opf_status confirm(searching *s, opf_race *race, opf_space *space, opf_fi
     return opf_database_merge(s->options->database, &tuning, &taken);
 }
 
+/* ---- fused against not fused ---- */
+
+typedef struct cutting { const opf_group *group; int64_t at; } cutting;
+
+static int64_t cut_here(void *data, const opf_group *group) {
+    const cutting *c = data;
+    return group == c->group ? c->at : 0;
+}
+
+/* The group in two kernels, each by the heuristic. */
+static void add_cut(searching *s, opf_space *space, const opf_tunable *t, int64_t at) {
+    cutting c = {t->group, at};
+    opf_fusion *fusion;
+    const opf_group *halves[2];
+    opf_nest *nests[2];
+    opf_diags *kept = s->options->fusion->module->diags;
+    s->options->fusion->module->diags = s->quiet;
+    opf_status status = opf_fuse_cut(&fusion, s->options->fusion, s->options->fusing, cut_here, &c);
+    s->options->fusion->module->diags = kept;
+    if (status != OPF_OK || !opf_cut_halves(fusion, t->group, at, halves)) return;
+    for (int h = 0; h < 2; h++)
+        if (opf_nest_schedule(&nests[h], halves[h], s->options->race.machine) != OPF_OK) return;
+    opf_candidate candidate = {.schedule = {{[OPF_KNOB_CUT] = at}}, .n_nests = 2, .nests = {nests[0], nests[1]}, .code = opf_hash_bytes(&at, sizeof at), .predicted = 1};
+    opf_space_push(space, &candidate);
+}
+
+/* Dear groups alone: a kernel more is a call and a value more. */
+static void add_cuts(searching *s, opf_space *space, const opf_tunable *t) {
+    enum { MOST_CUTS = 4 };
+    int64_t places[MOST_CUTS];
+    if (t->milliseconds < CUT_SHARE * s->tunables->run_ms) return;
+    int n = opf_cut_places(t->group, places, MOST_CUTS);
+    for (int i = 0; i < n; i++) add_cut(s, space, t, places[i]);
+}
+
+/* ---- one kernel: batches ---- */
+
 /* Races one batch. *left_over: there was something to race. */
 static opf_status race_batch(searching *s, opf_race *race, opf_space *space, opf_finding *f, bool *left_over) {
     opf_candidate *batch[MOST_BATCH], *fresh[MOST_BATCH];
@@ -137,6 +175,7 @@ static opf_status search_kernel(searching *s, const opf_tunable *t, opf_finding 
     if (status != OPF_OK) return stopped(s) ? OPF_OK : status;
     opf_space *space = opf_space_new(t, s->options->race.machine, s->options->race.threads, s->compilers, s->arena);
     const opf_candidate *confirmed = NULL;
+    add_cuts(s, space, t);
     bool more = true;
     f->searched = true;
     for (int round = 0; more && status == OPF_OK && !stopped(s) && (round == 0 || seconds_since(begun) < seconds); round++) {

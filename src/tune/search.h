@@ -9,6 +9,8 @@
 typedef struct opf_search_options {
     double seconds;
     opf_race_options race;
+    opf_fusion *fusion;        /* of the program */
+    const opf_fuse_options *fusing; /* by which it was made */
     opf_database *database;
     const char *cpu;
     void (*progress)(void *data, const char *what, int done, int total); /* seconds; may be NULL */

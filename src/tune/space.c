@@ -137,9 +137,10 @@ static int by_prediction(const void *a, const void *b) {
 static void expand(opf_space *space) {
     static const int64_t passes[] = {OPF_KNOB_ALL, 64, 128, 256, 384, 512, 0}, unrolls[] = {1, 4, 2, 0}, aheads[] = {OPF_KNOB_NONE, 128, 512, 1024, 0},
                          rows[] = {4, 8, 16, 32, 64, 0}, chunks[] = {128, 256, 512, 1024, 2048, 0}, lanes[] = {4, 8, 16, 0};
-    const opf_nest *nest = space->best ? space->best->nests[0] : space->tunable->nest;
+    bool moved = space->best && space->best->n_nests == 1;
+    const opf_nest *nest = moved ? space->best->nests[0] : space->tunable->nest;
     size_t before = space->queue.count;
-    if (!space->best) add_algorithms(space);
+    if (!moved) add_algorithms(space);
     add_compilers(space);
     if (nest->tile || space->centre.at[OPF_KNOB_TILE_ROWS]) add_tiles(space, nest);
     add_values(space, OPF_KNOB_LANES, lanes, 1);
@@ -188,11 +189,16 @@ int opf_space_next(opf_space *space, opf_candidate **out, int most) {
     return count;
 }
 
+void opf_space_push(opf_space *space, const opf_candidate *candidate) {
+    if (is_new(space, candidate->code)) OPF_PUSH(space->arena, &space->queue, opf_arena_copy(space->arena, candidate, sizeof *candidate));
+}
+
 void opf_space_tell(opf_space *space, opf_candidate *candidate) {
     double best = space->best ? space->best->ratio : 1;
     if (candidate->verdict != OPF_RACE_DONE || !(candidate->ratio < best * (space->best ? 1 : MOVES))) return;
-    space->fresh = space->fresh || candidate->ratio < best * MOVES;
     space->best = candidate;
+    if (candidate->n_nests > 1) return;
+    space->fresh = space->fresh || candidate->ratio < best * MOVES;
     space->centre = candidate->schedule;
 }
 
