@@ -266,17 +266,36 @@ static opf_targets copy_of(opf_scheduler *s, const opf_targets *targets) {
     return copy;
 }
 
-/* ---- public ---- */
-
-void opf_body(opf_scheduler *s, opf_block *block, const opf_ranges *loops, const opf_targets *given) {
-    opf_ranges shaped = *loops, *ranges = &shaped;
-    opf_targets copy = copy_of(s, given), *targets = &copy;
-    drop_single(s, ranges, targets, 0);
-    shape_innermost(s, ranges, targets);
+/* The loops with all statements; `order` is named first. */
+static void loops_of(opf_scheduler *s, opf_block *block, const opf_ranges *ranges, const opf_targets *targets, const opf_naming *order) {
     body b = prepared(s, ranges, targets);
+    for (size_t i = 0; i < order->list.count; i++) {
+        node_of(&b, order->list.data[i])->uses = 2;
+        named(&b, order->list.data[i], ranges->count, false);
+    }
     for (size_t i = 0; i < targets->list.count; i++) store(&b, &targets->list.data[i]);
     opf_block all = joined(&b, 0);
     opf_block_append(s, block, &all);
+}
+
+/* ---- public ---- */
+
+void opf_body(opf_scheduler *s, opf_block *block, const opf_ranges *loops, const opf_targets *given) {
+    opf_ranges ranges = *loops, together;
+    opf_targets targets = copy_of(s, given), more;
+    opf_naming order = {0}, none = {0};
+    const opf_expr *enough = NULL;
+    drop_single(s, &ranges, &targets, 0);
+    shape_innermost(s, &ranges, &targets);
+    together = ranges;
+    more = copy_of(s, &targets);
+    bool apart = ranges.count > 0 && ranges.at[ranges.count - 1].independent && !reads_any(s, &targets);
+    if (!apart || !opf_take_in_step(s, &together, &more, &order, &enough)) {
+        loops_of(s, block, &ranges, &targets, &none);
+        return;
+    }
+    loops_of(s, enough ? opf_code_if(s, block, enough) : block, &together, &more, &order);
+    if (enough) loops_of(s, opf_code_if(s, block, opf_unary(s->pool, OPF_OP_NOT, enough)), &ranges, &targets, &none);
 }
 
 const opf_expr *opf_body_in(opf_scheduler *s, opf_block *before, opf_block *inside, int shared, const opf_ranges *loops, const opf_targets *given) {

@@ -10,6 +10,7 @@
  * ranges.c   where a condition on a variable changes
  * code.c     statements
  * body.c     the innermost statements: common sub-expressions, invariants hoisted
+ * step.c     lines of windows that are computed together
  * leaf.c     map nests
  * transpose.c blocks of what is read crosswise
  * phases.c   one transcendental function a loop
@@ -227,6 +228,13 @@ const opf_expr *opf_body_in(opf_scheduler *s, opf_block *before, opf_block *insi
                             const opf_targets *targets);
 /* Names in `block` what does not change in the loop of `range`; returns the condition under which that may be computed. */
 const opf_expr *opf_hoist(opf_scheduler *s, opf_block *block, const opf_range *range, opf_targets *targets);
+
+/* ---- step.c ---- */
+/* What is named first, in this order. */
+typedef struct opf_naming { OPF_VEC(const opf_expr *) list; } opf_naming;
+/* Takes several iterations of the loop outside the innermost one together where they read much the same; `enough`: where there are
+ * as many, NULL where that is known. The targets' stores must be apart, and read by none of them. False: nothing has changed. */
+bool opf_take_in_step(opf_scheduler *s, opf_ranges *ranges, opf_targets *targets, opf_naming *order, const opf_expr **enough);
 
 /* ---- leaf.c, phases.c ---- */
 /* A map nest over all of `axes`; `parallel`: shared by the parts. */

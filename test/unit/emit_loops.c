@@ -186,6 +186,13 @@ static const written_case written[] = {
     {"planes: dilated taps of a changed operand",
      "size N 2 1 0\n in x float32 [N, 10, 9, 9]\n in w float32 [10, 3, 3]\n stage a float32 [n=N, c=10, h=9, v=9] : max(x[n, c, h, v], 0) * 2\n"
      " stage s float32 [n=N, c=10, h=9, v=9] sum [p=3, q=3] : (2 <= h + 2*p && h + 2*p < 11 && 2 <= v + 2*q && v + 2*q < 11 ? a[n, c, h + 2*p - 2, v + 2*q - 2] : 0) * w[c, p, q]\n out s"},
+    {"in step: lines of a wide window, their number known",
+     "size N 2 1 0\n in x float32 [N, 3, 21, 40]\n in w float32 [3, 5, 5]\n"
+     " stage s float32 [n=N, c=3, h=21, v=40] sum [p=5, q=5] : (2 <= h + p && h + p < 23 && 2 <= v + q && v + q < 42 ? x[n, c, h + p - 2, v + q - 2] : 0) * w[c, p, q]\n"
+     " stage y float32 [n=N, c=3, h=21, v=40] : min(max(s[n, c, h, v], 0), 6)\n out y"},
+    {"in step: not known",
+     "size H 9 4 3 1 0 17\n in x float32 [1, 3, H, 37]\n in w float32 [3, 5, 3]\n"
+     " stage s float32 [n=1, c=3, h=H, v=37] sum [p=5, q=3] : (2 <= h + p && h + p < H + 2 && 1 <= v + q && v + q < 38 ? x[n, c, h + p - 2, v + q - 1] : 0) * w[c, p, q]\n out s"},
     {"grouped convolution of integers",
      "size N 2 1 0\n in x int8 [N, 4, 7, 9]\n in w int8 [6, 2, 3, 3]\n"
      " stage y int32 [n=N, c=6, h=7, v=9] sum [i=2, p=3, q=3] : (0 <= h + p - 1 && h + p - 1 < 7 && 0 <= v + q - 1 && v + q - 1 < 9 ? int32(x[n, floordiv(c, 3)*2 + i, h + p - 1, v + q - 1]) : 0)"
@@ -304,6 +311,8 @@ static int set_up(void **state) {
         case_read(&cases[i], written[i].title, written[i].text);
         if (opf_nest_schedule(&cases[i].nest, &cases[i].group, &machine) != OPF_OK) return 1;
         bool bands = strncmp(written[i].title, "bands", 5) == 0;
+        bool step = strncmp(written[i].title, "in step", 7) == 0;
+        if (step && !mentions(cases[i].nest, "h_block")) case_fail(&cases[i], "takes no lines in step: %s", cases[i].nest->schedule);
         if (planes && !mentions(cases[i].nest, ", plane")) case_fail(&cases[i], "computes no planes: %s", cases[i].nest->schedule);
         if (bands && !(cases[i].nest->tile && cases[i].nest->tile->fill)) case_fail(&cases[i], "is no nest in bands: %s", cases[i].nest->schedule);
     }
