@@ -93,14 +93,21 @@ static opf_status fails_without(const opf_bisection *b, const opf_group *group, 
     return status;
 }
 
-/* The first node without which the rest is right; NULL where it takes more than one. */
+/* Would another node than `but` stand alone? Then it is right as it is on its own, and tells nothing. */
+static bool leaves_single(const opf_group *group, size_t but) { return but == 1 || but + 2 == group->nodes.count; }
+
+/* The nodes without which the rest is right, "A or B" where it may be either; NULL where it takes more than one. Of a pair both are
+ * named, of more those that leave no other node alone. */
 static opf_status find_joined(const opf_bisection *b, const opf_group *group, const char **out) {
     opf_status status = OPF_OK;
-    for (size_t i = 0; status == OPF_OK && i < group->nodes.count && !*out; i++) {
+    const char *sure = NULL, *unsure = NULL;
+    for (size_t i = 0; status == OPF_OK && i < group->nodes.count; i++) {
         bool fails;
+        const char **which = leaves_single(group, i) ? &unsure : &sure;
         status = fails_without(b, group, i, &fails);
-        if (status == OPF_OK && !fails) *out = group->nodes.data[i]->name;
+        if (status == OPF_OK && !fails) *which = *which ? opf_arena_printf(b->arena, "%s or %s", *which, group->nodes.data[i]->name) : group->nodes.data[i]->name;
     }
+    *out = sure ? sure : unsure;
     return status;
 }
 

@@ -7,7 +7,7 @@ static void emit_head(const opf_program *program, const opf_library *library, co
     opf_emit_comment(library->model, out);
     opf_text_printf(out, ", written by opfuse as plain C11 for %s (%d floats a vector). %s is its manual.\n *\n"
                          " * From here to the first kernel: the helpers that all generated code shares. Then one function a kernel, each with a banner\n"
-                         " * that says which operators of the model it computes; then `run`, which calls them step by step. */\n",
+                         " * that says which operators of the model it computes, behind the register tiles that it is the first to call; then `run`, which calls them step by step. */\n",
                     program->machine->name, program->machine->lanes, header);
     opf_text_printf(out, "#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n#endif\n"
                          "/* Functions that take vectors are all private: no other file depends on how they are passed. */\n"
@@ -28,10 +28,14 @@ static bool *called(const opf_program *program) {
 opf_status opf_emit_plain(const opf_program *program, const opf_library *library, const char *header, opf_text *out) {
     emit_head(program, library, header, out);
     const bool *used = called(program);
+    opf_map printed = opf_map_new(program->module->arena);
     for (size_t i = 0; i < program->kernels.count; i++) {
         if (!used[i]) continue;
+        opf_text kernel = {0};
+        opf_status status = opf_emit_private_kernel(program->kernels.data[i].nest, program->kernels.data[i].name, &kernel);
         opf_text_add(out, "\n");
-        opf_status status = opf_emit_private_kernel(program->kernels.data[i].nest, program->kernels.data[i].name, out);
+        opf_emit_shared_once(program->module->names, &printed, opf_text_string(&kernel), out);
+        opf_text_free(&kernel);
         if (status != OPF_OK) return status;
     }
     opf_text_add(out, "\n/* ---- the program ---- */\n\n");
