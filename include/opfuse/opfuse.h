@@ -52,6 +52,7 @@ void opf_context_free(opf_context *context); /* models and sessions first */
  *   hint-shape   NAME=D,D,…, repeatable: the same for the axes of an input
  *   max-depth    most nodes of a group
  *   operators    FILE, repeatable: operators of the user's own, a line each
+ *   patterns     FILE, repeatable: patterns of the user's own: nodes that become one kernel, stay apart, or run a kernel of the user's
  *   rules        FILE, repeatable: switches rules of fusion off, sets thresholds (docs/fusion-rules.md)
  *   dump-after, stop-after   a stage of the pipeline; calls that would go further return OPF_OK and NULL
  *   time-passes, verbose     0 or 1
@@ -63,6 +64,13 @@ opf_status opf_context_set(opf_context *context, const char *option, const char 
  * Models that are loaded afterwards may use them like any other operator. All of the text is taken, or nothing: mistakes are
  * OPF_ERROR_INPUT, with line and column in the diagnostics. A built-in operator is replaced only where the line says so. */
 opf_status opf_register_operator(opf_context *context, const char *text);
+
+/* Patterns of the user's own, as text (docs/patterns.md), such as
+ *   "pattern gemm_gelu prefer chain MatMul -> Add[input 1 rank = 1] -> Gelu"
+ *   "pattern swoosh bind chain org.example::Swoosh kernel swoosh.c swoosh"
+ * Models that are loaded afterwards are matched under every policy but none. Files that a text names lie beside the working folder.
+ * All of the text is taken, or nothing: mistakes are OPF_ERROR_INPUT, with line and column in the diagnostics. */
+opf_status opf_register_pattern(opf_context *context, const char *text);
 
 /* One diagnostic; texts live until the next call that clears or adds diagnostics. */
 typedef struct opf_message {
@@ -174,6 +182,8 @@ opf_status opf_model_explain(opf_model *model, const char *format, char **out); 
 opf_status opf_model_why(opf_model *model, const char *a, const char *b, const char *format, char **out);
 opf_status opf_model_trace(opf_model *model, const char *format, char **out);  /* how the groups came to be, step by step */
 opf_status opf_model_memory(opf_model *model, const char *format, char **out); /* the workspace over time; what each fusion saved */
+/* Where the context's patterns match: each match and what becomes of it; for a near miss the node where it stopped, and why. */
+opf_status opf_model_match(opf_model *model, const char *format, char **out);
 /* What would be gained if operators of refused uses were written out in smaller ones: each kind is tried. */
 opf_status opf_model_try_decompose(opf_model *model, const char *format, char **out);
 /* What has become of the fusion since `old`, a file that opf_model_explain wrote as "json": of another model, exporter, opset,

@@ -64,11 +64,19 @@ static uint64_t checksum_of(const opf_text *data) {
     return checksum;
 }
 
+/* A file of the user's own kernels. */
+static const char *own_name(const plain *p, size_t number) {
+    return opf_arena_printf(p->b->arena, "own_%zu.c", number);
+}
+
 static void emit_makefile(plain *p) {
     const opf_program *program = p->b->session->pipeline.program;
+    opf_text own = {0};
+    for (size_t k = 0; k < opf_emit_own_files(program); k++) opf_text_printf(&own, " %s", own_name(p, k));
     opf_text_printf(&p->texts[FILE_MAKE], "CFLAGS = -std=c11 -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math %s\n"
-                                          "check: selftest\n\t./selftest\nselftest: selftest.c model.c model.h\n\t$(CC) $(CFLAGS) selftest.c model.c -o selftest -lm\n",
-                    program->machine->flags);
+                                          "check: selftest\n\t./selftest\nselftest: selftest.c model.c model.h%s\n\t$(CC) $(CFLAGS) selftest.c model.c%s -o selftest -lm\n",
+                    program->machine->flags, opf_text_string(&own), opf_text_string(&own));
+    opf_text_free(&own);
 }
 
 static opf_status emit(plain *p) {
@@ -88,12 +96,24 @@ static opf_status emit(plain *p) {
 
 /* ---- files ---- */
 
+static opf_status write_own(plain *p, const char *folder) {
+    const opf_program *program = p->b->session->pipeline.program;
+    opf_status status = OPF_OK;
+    for (size_t k = 0; k < opf_emit_own_files(program) && status == OPF_OK; k++) {
+        opf_text text = {0};
+        opf_emit_own_file(program, k, p->b->library.name, &text);
+        status = opf_file_write(opf_arena_printf(p->b->arena, "%s/%s", folder, own_name(p, k)), opf_text_string(&text), text.length, p->b->model->context->diags);
+        opf_text_free(&text);
+    }
+    return status;
+}
+
 static opf_status write_files(plain *p, const char *folder) {
     opf_status status = OPF_OK;
     for (int i = 0; i < FILES && status == OPF_OK; i++)
         status = opf_file_write(opf_arena_printf(p->b->arena, "%s/%s", folder, file_names[i]), opf_text_string(&p->texts[i]), p->texts[i].length,
                                 p->b->model->context->diags);
-    return status;
+    return status == OPF_OK ? write_own(p, folder) : status;
 }
 
 static opf_status place(plain *p) {

@@ -16,6 +16,7 @@ opf_context *opf_context_new(void) {
     context->texts = opf_arena_new();
     context->diags = opf_diags_new();
     context->operators = opf_user_ops_new(context->arena);
+    context->patterns = opf_patterns_new(context->arena);
     context->options = (opf_options){.fuse = "best", .policy = OPF_POLICY_BEST};
     opf_rule_settings_init(&context->options.rules);
     return context;
@@ -180,6 +181,14 @@ static opf_status add_operators(opf_context *context, const char *option, const 
     return status == OPF_OK ? opf_user_ops_add(context->operators, text, value, context->diags) : status;
 }
 
+static opf_status add_patterns(opf_context *context, const char *option, const char *value) {
+    const char *text;
+    opf_status status = read_text(&text, context, option, value);
+    return status == OPF_OK ? opf_patterns_add(context->patterns, text, value, context->diags) : status;
+}
+
+opf_status opf_register_pattern(opf_context *context, const char *text) { return opf_patterns_add(context->patterns, text, "pattern text", context->diags); }
+
 static opf_status add_rules(opf_context *context, const char *option, const char *value) {
     const char *text;
     opf_status status = read_text(&text, context, option, value);
@@ -217,7 +226,7 @@ static const struct {
     {"fuse", set_fuse},          {"cache", set_cache},           {"machine", set_machine}, {"threads", set_threads},
     {"seed", set_seed},          {"dim", add_dim},               {"hint", add_hint},       {"shape", add_shape},
     {"hint-shape", add_hint_shape}, {"dump-after", set_dump_after}, {"stop-after", set_stop_after}, {"time-passes", set_time_passes},
-    {"verbose", set_verbose},    {"max-depth", set_max_depth},   {"operators", add_operators}, {"rules", add_rules},
+    {"verbose", set_verbose},    {"max-depth", set_max_depth},   {"operators", add_operators}, {"rules", add_rules}, {"patterns", add_patterns},
     {"accuracy", set_accuracy},  {"db", set_database},           {"schedule", set_schedule},
 };
 

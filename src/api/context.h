@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "fuse/settings.h"
 #include "ops/user.h"
+#include "pattern/pattern.h"
 #include "opfuse/opfuse.h"
 #include "run/session.h"
 
@@ -33,6 +34,7 @@ struct opf_context {
     opf_diags *diags;
     opf_arena *texts;          /* printed messages; renewed when messages are cleared */
     opf_options options;
+    opf_patterns *patterns;    /* of the user */
     opf_user_ops *operators;   /* of the user; models of the context point to them */
     void (*on_text)(void *data, opf_text_kind kind, const char *text);
     void *text_data;

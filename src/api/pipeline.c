@@ -54,11 +54,24 @@ static int64_t cut_of(void *data, const opf_group *group) {
     return opf_catalog_cut(p->catalog, group, &p->machine);
 }
 
+/* Before any pass: patterns speak of the model as it is read. Policy none has every node alone. */
+static opf_status match(opf_pipeline *p) {
+    if (!p->context->patterns->list.count || p->policy == OPF_POLICY_NONE) return OPF_OK;
+    p->matches = opf_patterns_match(p->context->patterns, p->module, p->misses);
+    for (size_t m = 0; m < p->matches->list.count && !p->misses; m++) {
+        const opf_match *one = p->matches->list.data[m];
+        bool must = one->pattern->action == OPF_PATTERN_FORCE || one->pattern->action == OPF_PATTERN_BIND;
+        if (one->state == OPF_MATCH_REFUSED && must)
+            opf_diag_add(p->context->diags, OPF_WARNING, "patterns", opf_node_place(one->nodes[0]), "pattern '%s' (%s) is not applied here: %s", one->pattern->name, one->pattern->source, one->reason);
+    }
+    return OPF_OK;
+}
+
 static opf_status fuse(opf_pipeline *p) {
     const opf_options *given = &p->context->options;
     opf_status opened = open_catalog(p);
     if (opened != OPF_OK) return opened;
-    opf_fuse_options options = {.policy = p->policy, .max_depth = given->max_depth, .settings = &given->rules};
+    opf_fuse_options options = {.policy = p->policy, .max_depth = given->max_depth, .settings = &given->rules, .matches = p->matches, .aside = p->misses};
     if (p->policy != OPF_POLICY_NONE) options.groups_file = given->groups_file; /* not for the unfused build of a bench */
     opf_status status = opf_fuse(&p->fusion, p->module->graph, &options);
     if (status == OPF_OK) status = opf_fuse_cut(&p->fusion, p->fusion, &options, cut_of, p);
@@ -87,6 +100,7 @@ static opf_status compile(opf_pipeline *p) {
 /* ---- text forms ---- */
 
 static void print_graph(const opf_pipeline *p, opf_text *out) { opf_graph_print(p->module->graph, out); }
+static void print_matches(const opf_pipeline *p, opf_text *out) { opf_matches_text(p, out); }
 static void print_groups(const opf_pipeline *p, opf_text *out) { opf_fusion_print(p->fusion, out); }
 static void print_program(const opf_pipeline *p, opf_text *out) { opf_program_print(p->program, out); }
 
@@ -116,6 +130,7 @@ typedef struct stage {
 static const stage table[] = {
     {"read", read_model, print_graph, NULL}, /* functions inlined */
     {"type", type_graph, print_graph, NULL},
+    {"match", match, print_matches, NULL},
     {"passes", NULL, print_graph, NULL},
     {"fuse", fuse, print_groups, NULL},
     {"loop", schedule, print_nests, NULL},

@@ -13,9 +13,11 @@ typedef struct opf_pipeline {
     opf_policy policy;
     bool tap_all;              /* plan.h */
     bool one_file;             /* all kernels will stand in one file (tune/catalog.h) */
+    bool misses;               /* near misses of patterns are noted */
     bool silent;               /* no dumps, no times: a second pipeline for the same call */
     opf_machine machine;
     opf_module *module;
+    opf_matches *matches;      /* of the context's patterns; NULL: there are none */
     opf_catalog *catalog;      /* NULL: there is none */
     opf_fusion *fusion;
     const opf_nest *const *nests;
@@ -39,6 +41,7 @@ opf_status opf_pipeline_report(opf_model *model, enum opf_pipeline_end end, cons
 
 /* Where the pipelines of this context take schedules from. Texts in the arena. */
 opf_catalog_options opf_pipeline_catalog(opf_context *context, opf_arena *arena);
+void opf_matches_text(const opf_pipeline *pipeline, opf_text *out); /* match.c */
 
 bool opf_pipeline_has(const char *stage);
 const char *opf_pipeline_names(opf_arena *arena); /* "one of read, type, …" */

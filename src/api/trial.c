@@ -14,8 +14,10 @@ static opf_status fuse_changed(opf_tried *out, opf_model *model, const opf_trial
         status = trial->change(out->module, trial) ? opf_graph_sort(out->module->graph) : OPF_ERROR_UNSUPPORTED;
         if (status == OPF_OK) status = opf_model_type(model, out->module);
     }
+    opf_matches *matches = NULL;
+    if (status == OPF_OK && trial->policy != OPF_POLICY_NONE && model->context->patterns->list.count) matches = opf_patterns_match(model->context->patterns, out->module, false);
     if (status == OPF_OK) status = opf_passes_run(out->module, trial->policy);
-    opf_fuse_options options = {.policy = trial->policy, .max_depth = trial->max_depth, .settings = &model->context->options.rules};
+    opf_fuse_options options = {.policy = trial->policy, .max_depth = trial->max_depth, .settings = &model->context->options.rules, .matches = matches};
     if (status == OPF_OK) status = opf_fuse(&out->fusion, out->module->graph, &options);
     return status;
 }

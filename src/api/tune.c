@@ -93,7 +93,7 @@ static opf_status search(const tuning *t, opf_findings *findings) {
     opf_status status = opf_session_prepare(t->session, t->inputs);
     if (status == OPF_OK) status = opf_capture(&tunables, t->session->runner, program, t->session->inputs, t->session->outputs, t->arena);
     if (status != OPF_OK) return status;
-    opf_fuse_options fusing = {.policy = t->session->pipeline.policy, .max_depth = context->options.max_depth, .settings = &context->options.rules,
+    opf_fuse_options fusing = {.policy = t->session->pipeline.policy, .max_depth = context->options.max_depth, .settings = &context->options.rules, .matches = t->session->pipeline.matches,
                                .groups_file = context->options.groups_file};
     opf_search_options options = {.seconds = t->options->seconds, .database = t->database, .cpu = opf_cpu_identity(t->arena), .progress = opf_context_progress, .progress_data = context, .fusion = t->session->pipeline.fusion, .fusing = &fusing};
     options.race = (opf_race_options){.compiling = &compiling, .program = program, .machine = program->machine, .threads = opf_context_threads(context), .bytes = tunables.bytes, .stop = stop,

@@ -2,6 +2,7 @@
 #ifndef OPF_EMIT_EMIT_H
 #define OPF_EMIT_EMIT_H
 
+#include "ops/library.h"
 #include "plan/program.h"
 
 /* One function `void NAME(const opf_args *args, int part, int parts)` with its banner, without the prelude.
@@ -39,6 +40,14 @@ const char *opf_prelude_kernels(void);
 /* A program as one or more C files that compile alone: kernels spread over `n_kernel_files` (at least 1), balanced by
  * length, then main. (texts: caller frees; count is n_kernel_files + 1) */
 opf_status opf_emit_program(const opf_program *program, int n_kernel_files, opf_text *files);
+/* A user's own kernels that the program calls, each once; NULL beyond the last. */
+const opf_library_kernel *opf_emit_own_at(const opf_program *program, size_t number);
+/* The C files that hold them: what kernels get, the user's text, and for each kernel of it a function PREFIX_NAME that calls it. prefix
+ * NULL: as opf_emit_program calls them, with line numbers of the user's file. */
+size_t opf_emit_own_files(const opf_program *program);
+const char *opf_emit_own_path(const opf_program *program, size_t file); /* of the user's file */
+void opf_emit_own_file(const opf_program *program, size_t file, const char *prefix, opf_text *out);
+
 /* A library around a program. `name` is the C identifier that all functions start with. Constants are one block of bytes:
  * weight i, if steps read it, at data_offsets[i] (-1: not there), the packed constants at packed_offset. */
 typedef struct opf_library {

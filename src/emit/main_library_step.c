@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "emit/main.h"
+#include "emit/own.h"
 #include "ops/counts.h"
 #include "ops/library.h"
 
@@ -28,8 +28,10 @@ void opf_emit_library_kernels(const opf_program *program, opf_text *out) {
     bool used[OPF_COUNT(files)] = {false}, any = false;
     for (size_t i = 0; i < program->steps.count; i++) {
         const opf_step *step = &program->steps.data[i];
-        if (step->kind == OPF_RUN_LIBRARY) mark(step->library->kernel->file, used);
-        any = any || step->kind == OPF_RUN_LIBRARY;
+        bool own = step->kind == OPF_RUN_LIBRARY && step->library->kernel->own;
+        if (step->kind != OPF_RUN_LIBRARY || own) continue;
+        mark(step->library->kernel->file, used);
+        any = true;
     }
     if (any) opf_text_add(out, opf_embedded_opf_lib);
     for (size_t i = 0; i < OPF_COUNT(files); i++)
@@ -68,7 +70,7 @@ static void describe_constant(printer *p, int buffer, const opf_tensor *tensor) 
 
 static void describe_inputs(printer *p) {
     const opf_library_call *library = p->step->library;
-    opf_text_add(p->out, "        const opf_lib_tensor in[] = {\n");
+    opf_text_printf(p->out, "        const %s in[] = {\n", library->kernel->own ? "opf_kernel_tensor" : "opf_lib_tensor");
     for (int k = 0; k < library->n_inputs; k++) {
         const opf_value *value = k < p->step->node->n_inputs ? p->step->node->inputs[k] : NULL;
         if (!value) {
@@ -105,7 +107,7 @@ static void take_memory(const opf_program *program, const opf_step *step, int in
 static void describe_outputs(printer *p) {
     const opf_library_call *library = p->step->library;
     const int *buffers = p->step->buffers + library->n_inputs + library->constants.count;
-    opf_text_add(p->out, "        opf_lib_tensor out[] = {\n");
+    opf_text_printf(p->out, "        %s out[] = {\n", library->kernel->own ? "const opf_kernel_tensor" : "opf_lib_tensor");
     for (int k = 0; k < library->n_outputs; k++) {
         const opf_library_output *output = &library->outputs[k];
         opf_dim dims[OPF_MAX_RANK];
@@ -153,6 +155,17 @@ static void keep_results(const opf_program *program, const opf_step *step, opf_t
     }
 }
 
+static void print_call(const opf_program *program, const opf_step *step, int index, opf_text *out) {
+    const opf_library_call *library = step->library;
+    if (library->n_counts) opf_text_printf(out, "        int64_t counts[%d] = {0};\n", library->n_counts);
+    opf_text_printf(out, "        const opf_lib_args args = {in, out, %s, %s, ", library->ints.count ? "ints" : "0", library->floats.count ? "floats" : "0");
+    if (opf_is_value(library->scratch_bytes, 0)) opf_text_add(out, "0");
+    else opf_emit_buffer(program, step->buffers[step->n_buffers - 1], out);
+    opf_text_printf(out, ", %s, %s};\n        opf_lib_%s(&args);\n", library->n_counts ? "counts" : "0", library->takes_memory ? "frame->heap" : "0", library->kernel->name);
+    if (library->takes_memory) opf_text_add(out, "        if (frame->heap->problem) ");
+    if (library->takes_memory) opf_emit_step_failed(index, out);
+}
+
 void opf_emit_library_call(const opf_program *program, const opf_step *step, int index, const opf_mentions *mentions, opf_text *out) {
     const opf_library_call *library = step->library;
     opf_text tensors = {0};
@@ -163,13 +176,8 @@ void opf_emit_library_call(const opf_program *program, const opf_step *step, int
     opf_text_printf(out, "        const int64_t dims[] = {%s};\n", p.n_dims ? opf_text_string(&p.dims) : "0");
     opf_text_add(out, opf_text_string(&tensors));
     print_parameters(library, out);
-    if (library->n_counts) opf_text_printf(out, "        int64_t counts[%d] = {0};\n", library->n_counts);
-    opf_text_printf(out, "        const opf_lib_args args = {in, out, %s, %s, ", library->ints.count ? "ints" : "0", library->floats.count ? "floats" : "0");
-    if (opf_is_value(library->scratch_bytes, 0)) opf_text_add(out, "0");
-    else opf_emit_buffer(program, step->buffers[step->n_buffers - 1], out);
-    opf_text_printf(out, ", %s, %s};\n        opf_lib_%s(&args);\n", library->n_counts ? "counts" : "0", library->takes_memory ? "frame->heap" : "0", library->kernel->name);
-    if (library->takes_memory) opf_text_add(out, "        if (frame->heap->problem) ");
-    if (library->takes_memory) opf_emit_step_failed(index, out);
+    if (library->kernel->own) opf_emit_own_call(step, index, out);
+    else print_call(program, step, index, out);
     keep_results(program, step, out);
     take_counts(program, library, mentions, out);
     opf_text_free(&p.dims);

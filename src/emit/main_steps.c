@@ -209,7 +209,7 @@ static void emit_block(const opf_program *program, const opf_step *step, int ind
     if (opf_emit_control(program, step, index, mentions, out)) return;
     emit_banner(program, step, out);
     opf_text_add(out, "    {\n");
-    bool traced = index >= 0 && step->kind != OPF_RUN_KERNEL; /* kernels: by opf_call */
+    bool called = step->kind == OPF_RUN_KERNEL || (step->kind == OPF_RUN_LIBRARY && step->library->kernel->own), traced = index >= 0 && !called; /* by opf_call */
     if (traced) opf_text_printf(out, "        opf_step_begins(frame->hook, %d);\n", index);
     if (step->kind == OPF_RUN_KERNEL) emit_kernel_call(program, step, index, out);
     else if (step->kind == OPF_RUN_COPY) emit_copy(program, step, index, out);

@@ -14,6 +14,8 @@ static void emit_head(const opf_program *program, const opf_library *library, co
                          "#ifdef __GNUC__\n#pragma GCC diagnostic ignored \"-Wpsabi\"\n#endif\n#include \"%s\"\n\n", header);
     opf_text_printf(out, "/* Elements of float in a vector: the kernels and the packed constants below are laid out for it. */\n#undef OPF_LANES\n#define OPF_LANES %d\n",
                     program->machine->lanes);
+    for (size_t k = 0; opf_emit_own_at(program, k); k++) /* so that several models go into one program */
+        opf_text_printf(out, "#define opf_own_%s %s_%s\n", opf_emit_own_at(program, k)->name, library->name, opf_emit_own_at(program, k)->name);
     opf_emit_prelude(program, true, out);
 }
 

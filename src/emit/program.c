@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emit/main.h"
+#include "emit/own.h"
 
 enum { KERNELS_OF_FILE = 3, MOST_KERNEL_FILES = 64 };
 
@@ -23,6 +23,7 @@ void opf_emit_prelude(const opf_program *program, bool is_main, opf_text *out) {
     opf_text_add(out, opf_prelude_kernels());
     if (is_main) opf_text_add(out, opf_embedded_opf_main);
     if (is_main) opf_emit_library_kernels(program, out);
+    if (is_main) opf_emit_own_declarations(program, out);
     opf_text_add(out, "#ifdef __clang__\n#pragma clang diagnostic pop\n#endif\n");
 }
 

@@ -3,7 +3,7 @@
  * Each node's own stages name tensors by numbers of their own. They are put in a row under provisional numbers (outside
  * values from 0 on, stages from FIRST_STAGE on); then the stages that no result needs are dropped, and with them the
  * values that only they read, and everything is numbered for good. */
-#include "fuse/fuser.h"
+#include "fuse/matched.h"
 #include "ops/control.h"
 
 enum { FIRST_STAGE = 1 << 28 };
@@ -295,6 +295,23 @@ static opf_status compose_whole(opf_composer *composer)
     return OPF_OK;
 }
 
+/* A user's kernel: the operands and results that its pattern names. */
+static opf_status compose_own(opf_composer *composer, const opf_matched *matched)
+{
+    opf_group *group = composer->group;
+    group->library = matched->match->call;
+    group->caller = matched->caller;
+    for (int k = 0; k < group->caller->n_inputs; k++)
+        if (group->caller->inputs[k])
+            outside_number(composer, group->caller->inputs[k]);
+    for (size_t i = 0; i < composer->outside.count; i++)
+        OPF_PUSH(composer->fuser->arena, &group->stages.inputs, composer->outside.data[i]);
+    for (int k = 0; k < group->caller->n_outputs; k++)
+        if (opf_fuser_leaves(composer->fuser, group->id, group->caller->outputs[k]))
+            OPF_PUSH(composer->fuser->arena, &group->results, (opf_result){group->caller->outputs[k], -1});
+    return OPF_OK;
+}
+
 static bool holds_whole(const opf_fuser *fuser, const opf_group *group)
 {
     for (size_t i = 0; i < group->nodes.count; i++)
@@ -307,6 +324,9 @@ opf_status opf_compose(opf_fuser *fuser, opf_group *group)
 {
     opf_composer composer = {
         .fuser = fuser, .group = group, .inputs = opf_map_new(fuser->arena), .inside = opf_map_new(fuser->arena)};
+    const opf_matched *matched = group->id >= 0 ? fuser->joined[group->nodes.data[0]->id] : NULL;
+    if (matched && matched->caller)
+        return compose_own(&composer, matched);
     if (holds_whole(fuser, group))
         return compose_whole(&composer);
     for (size_t i = 0; i < group->nodes.count; i++)

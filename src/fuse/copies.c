@@ -39,6 +39,8 @@ static bool find_readers(opf_copying *copying)
             int group = growth->fuser->group_of[growth->users[node->id].data[u]->id];
             if (group == copying->source)
                 continue;
+            if (opf_growth_pair_apart(growth, copying->source, group))
+                return false;
             if (opf_growth_is_planned(growth, group) || growth->closed[group] || growth->view[group] || growth->fuser->copied[group].count || !add_reader(copying, group))
                 return false;
         }

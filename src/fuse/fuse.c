@@ -1,5 +1,5 @@
 /* opf_fuse: kinds, the policy's groups, their order and stages, their cost, the log. */
-#include "fuse/fuser.h"
+#include "fuse/matched.h"
 #include "ops/control.h"
 
 enum { DEFAULT_MAX_DEPTH = 256 }; /* TVM's relax.FuseOps.max_depth */
@@ -131,7 +131,10 @@ static void make_groups(opf_fuser *fuser)
     }
     for (int g = 0; g < fuser->n_groups; g++) {
         opf_group *group = fusion->groups.data[g];
+        const opf_matched *matched = fuser->joined[group->nodes.data[0]->id];
         group->rule = opf_rules[group->nodes.count == 1 ? OPF_RULE_SINGLE : fuser->formed[g]].id;
+        if (matched && group->nodes.count == matched->nodes.count) /* what joined it shares its kernel: then the rule that joined it counts */
+            group->rule = opf_matched_rule(fuser, matched);
     }
 }
 
@@ -233,6 +236,7 @@ static opf_status fuse_unrestricted(opf_fuser *fuser)
     opf_rule_settings_init(&all_on);
     opf_fuse_options options = *fuser->options;
     options.settings = &all_on;
+    options.aside = true;
     opf_fusion *unrestricted;
     opf_status status = opf_fuse(&unrestricted, fuser->graph, &options);
     fuser->unrestricted = unrestricted;
@@ -249,7 +253,9 @@ opf_status opf_fuse(opf_fusion **out, opf_graph *graph, const opf_fuse_options *
     opf_status status = study_nodes(fuser);
     if (status != OPF_OK)
         return status;
-    status = choose_groups(fuser);
+    status = opf_fusion_match(fuser);
+    if (status == OPF_OK)
+        status = choose_groups(fuser);
     if (status != OPF_OK)
         return status;
     make_groups(fuser);

@@ -4,13 +4,14 @@
  * postdom.c  post-dominator tree over the indexed forward graph
  * partition.c union-find groups, three phases, path check (policy tvm)
  * rules.c    the table of rules, each with an id and the sentence that `explain` prints; settings.c: what a user changes about them
+ * matched.c  a user's patterns: which nodes are one kernel, which are kept apart
  * cost.c     bytes and FLOPs of a group at nominal sizes
  * compose.c  a set of nodes → one list of stages
  * why.c      the log (why_siblings.c: pairs that read one value; quantised.c: operators between dequantised and quantised numbers); remedies.c: what would allow a refused use; explain*.c: the log as text and JSON */
 #ifndef OPF_FUSE_FUSE_H
 #define OPF_FUSE_FUSE_H
 
-#include "ops/op.h"
+#include "pattern/pattern.h"
 
 typedef enum opf_policy { OPF_POLICY_NONE, OPF_POLICY_TVM, OPF_POLICY_BEST, OPF_POLICY_FILE } opf_policy;
 const char *opf_policy_name(opf_policy policy); /* "none", "tvm", "best", "file" */
@@ -35,6 +36,7 @@ typedef struct opf_group {
     OPF_VEC(opf_node *) copied;     /* those of them that it computes again: at home in another group, never stored */
     opf_stages stages;              /* inputs: distinct values from outside; empty for folded groups */
     const struct opf_library_call *library; /* library steps: what is called, no stages; NULL for all others */
+    opf_node *caller;               /* a user's kernel: its operands and results (opf_match_caller); NULL for all others */
     const struct opf_control *control;      /* control steps; NULL for all others */
     struct opf_fusion *bodies[2];           /* of control steps: the groups of each sub-graph that may run */
     OPF_VEC(opf_result) results;
@@ -98,6 +100,9 @@ typedef struct opf_fuse_options {
     opf_policy policy;
     const opf_rule_settings *settings; /* NULL: every rule is on, thresholds are those of the table */
     const char *groups_file;        /* groups given by a file (JSON as of explain), whatever the policy; NULL: none */
+    const opf_matches *matches;     /* of a user's patterns; NULL: none. Policy none knows no patterns, a groups file bound ones only */
+    bool aside;                     /* what is found is told elsewhere: no warnings */
+    bool only_matches;              /* a trial: each match, and nothing else, may become a group, whatever it costs */
     int max_depth;                  /* TVM's limit on nodes of a group; 0: 256 */
     /* Kinds given from outside, by node name, for tests of the algorithm alone; NULL: none. Returns -1 for "no word". */
     int (*kind_override)(void *data, const char *node);

@@ -13,6 +13,7 @@ typedef struct opf_outcome {
     const opf_node *source, *sink, *blocker; /* of the fusion made or tried (partition.h); NULL where there is none */
     opf_kind met;                            /* kind found at the blocker */
     int64_t bytes;                           /* of a row that is too long */
+    const struct opf_matched *matched;       /* a user's pattern that decides (matched.h) */
     opf_rule_number off;                     /* the rule that would join them, and is off or hangs on one that is */
 } opf_outcome;
 
@@ -26,6 +27,10 @@ typedef struct opf_fuser {
     opf_arena *arena;
     const opf_fuse_options *options;
     const opf_rule_settings *settings;
+    /* matched.c */
+    OPF_VEC(struct opf_matched *) matched;
+    struct opf_matched **joined; /* per node: the match whose kernel holds it, NULL: none */
+    int *club;               /* per node: nodes of different clubs are never one kernel; NULL: there are none */
     const opf_fusion *unrestricted; /* what would come of it if no rule were off; NULL: none is */
     int max_depth;
     int n_nodes;

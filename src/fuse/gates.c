@@ -55,6 +55,8 @@ static opf_rule_number judge(opf_growth *growth, int source, int reader)
     opf_fuser *fuser = growth->fuser;
     if (growth->members[source].count + growth->members[reader].count > (size_t)fuser->max_depth)
         return OPF_RULE_TOO_LARGE;
+    if (opf_growth_pair_apart(growth, source, reader))
+        return OPF_RULE_PATTERN_APART;
     opf_arena *scratch = opf_arena_new(), *kept = fuser->arena;
     fuser->arena = scratch;
     opf_group small, large;

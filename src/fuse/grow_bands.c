@@ -59,7 +59,7 @@ static int64_t bytes_between(const opf_growth *growth, int group)
 static bool try_pair(opf_growth *growth, int source, int reader)
 {
     opf_fuser *fuser = growth->fuser;
-    if (growth->members[source].count + growth->members[reader].count > (size_t)fuser->max_depth)
+    if (growth->members[source].count + growth->members[reader].count > (size_t)fuser->max_depth || opf_growth_pair_apart(growth, source, reader))
         return false;
     growth->set.count = 0;
     OPF_PUSH(fuser->arena, &growth->set, reader);

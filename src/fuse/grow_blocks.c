@@ -45,6 +45,9 @@ opf_outcome opf_growth_try_blocks(opf_growth *growth, int source, int sink, bool
         if (!may_join(growth, group))
             return (opf_outcome){.rule = OPF_RULE_NOT_BLOCKS, .blocker = growth->members[group].data[0]};
     }
+    opf_outcome apart;
+    if (opf_growth_apart(growth, &apart))
+        return apart;
     if (count > (size_t)growth->fuser->max_depth)
         return (opf_outcome){.rule = OPF_RULE_TOO_LARGE};
     opf_node_list nodes = opf_growth_united(growth);

@@ -35,7 +35,7 @@ static bool set_may_join(const opf_growth *growth)
         if (growth->closed[group] || growth->fuser->formed[group] == OPF_RULE_BLOCKS || !sums_alone(growth, group))
             return false;
     }
-    return count <= (size_t)growth->fuser->max_depth;
+    return count <= (size_t)growth->fuser->max_depth && !opf_growth_apart(growth, NULL);
 }
 
 static bool try_pair(opf_growth *growth, int a, int b)

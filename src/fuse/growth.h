@@ -2,7 +2,7 @@
 #ifndef OPF_FUSE_GROWTH_H
 #define OPF_FUSE_GROWTH_H
 
-#include "fuse/fuser.h"
+#include "fuse/matched.h"
 
 /* What came of the attempt to join a node with one that uses its result. */
 typedef struct opf_attempt {
@@ -55,6 +55,10 @@ void opf_growth_reorder(opf_growth *growth);
 void opf_growth_between(opf_growth *growth, int source, int sink);
 /* Is there a way from one group to another? */
 bool opf_growth_leads(opf_growth *growth, int from, int to);
+/* Does a user's pattern keep two of the set's groups apart? `outcome`: the refusal; NULL: nobody asks. */
+bool opf_growth_apart(const opf_growth *growth, opf_outcome *outcome);
+/* The same of two groups. */
+bool opf_growth_pair_apart(const opf_growth *growth, int a, int b);
 /* The nodes of the set's groups, in graph order. */
 opf_node_list opf_growth_united(opf_growth *growth);
 /* Composes the set's groups as one and asks `judge`; `kind` becomes that of the whole. */

@@ -21,6 +21,7 @@ typedef struct opf_partitioner {
     opf_decision *decisions;
     int max_depth;
     const opf_rule_settings *settings;
+    const opf_partition_filter *filter;
     int *stack;       /* of walks */
     int *seen;        /* generation in which an element was seen last */
     int generation;
@@ -147,6 +148,25 @@ static void refuse(opf_partitioner *p, int element, opf_rule_number rule, int bl
     OPF_PUSH(p->arena, &p->trials, (opf_partition_trial){p->phase, p->decisions[element], NULL, 0});
 }
 
+/* Asks the filter about the group that the fusion would make. */
+static bool is_allowed(opf_partitioner *p, int source, int sink)
+{
+    if (!p->filter)
+        return true;
+    int n = 0, *elements = OPF_ARRAY(p->arena, int, p->graph->count + 1);
+    bool *roots = OPF_ARRAY(p->arena, bool, p->graph->count + 1);
+    roots[root_of(p, sink)] = true;
+    for (int height = walk_begin(p, source); height > 0;) {
+        int element = p->stack[--height];
+        roots[root_of(p, element)] = true;
+        height = walk_push(p, element, sink, height);
+    }
+    for (int e = 0; e < p->graph->count; e++)
+        if (roots[root_of(p, e)])
+            elements[n++] = e;
+    return p->filter->allows(p->filter->data, elements, n);
+}
+
 /* Fuses where every element between has a group kind of at most `between` and the sink one of at most `last`. */
 static void try_path(opf_partitioner *p, int element, opf_kind between, opf_kind last, opf_rule_number rule,
                      opf_rule_number bad_path, opf_rule_number bad_sink)
@@ -160,6 +180,8 @@ static void try_path(opf_partitioner *p, int element, opf_kind between, opf_kind
     int blocker = path_blocker(p, element, sink, between);
     if (blocker >= 0) {
         refuse(p, element, bad_path, blocker, group_kind(p, blocker));
+    } else if (!is_allowed(p, element, sink)) {
+        refuse(p, element, OPF_RULE_SINGLE, -1, met);
     } else if (opf_rule_is_off(p->settings, rule)) {
         refuse(p, element, OPF_RULE_SWITCHED_OFF, -1, met);
         p->decisions[element].off = rule;
@@ -237,7 +259,7 @@ static opf_decision first_decision(const opf_forward *graph, const opf_postdom *
     return (opf_decision){.rule = rule, .source = element, .sink = tree[element].parent, .blocker = -1};
 }
 
-opf_partition opf_partition_make(const opf_forward *graph, int max_depth, const opf_rule_settings *settings, opf_arena *arena)
+opf_partition opf_partition_make(const opf_forward *graph, int max_depth, const opf_rule_settings *settings, const opf_partition_filter *filter, opf_arena *arena)
 {
     int n = graph->count;
     opf_partitioner p = {
@@ -248,6 +270,7 @@ opf_partition opf_partition_make(const opf_forward *graph, int max_depth, const 
         .decisions = OPF_ARRAY(arena, opf_decision, n),
         .max_depth = max_depth,
         .settings = settings,
+        .filter = filter,
         .stack = OPF_ARRAY(arena, int, n + 1),
         .seen = OPF_ARRAY(arena, int, n),
         .arena = arena,

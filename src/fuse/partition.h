@@ -67,7 +67,14 @@ typedef struct opf_partition {
     OPF_VEC(opf_partition_trial) trials;
 } opf_partition;
 
-/* max_depth: TVM's limit on the elements of a group. */
-opf_partition opf_partition_make(const opf_forward *graph, int max_depth, const opf_rule_settings *settings, opf_arena *arena);
+/* May these elements be one group? */
+typedef struct opf_partition_filter {
+    bool (*allows)(void *data, const int *elements, int n);
+    void *data;
+} opf_partition_filter;
+
+/* max_depth: TVM's limit on the elements of a group. filter: NULL, or asked before each fusion; what it forbids is refused as
+ * OPF_RULE_SINGLE. */
+opf_partition opf_partition_make(const opf_forward *graph, int max_depth, const opf_rule_settings *settings, const opf_partition_filter *filter, opf_arena *arena);
 
 #endif

@@ -80,7 +80,7 @@ typedef enum opf_fitting { FITS, NO_SOURCE, NOT_ALIKE } opf_fitting;
 static opf_fitting fitting(opf_growth *growth, int source, int reader, const opf_value *value)
 {
     opf_fuser *fuser = growth->fuser;
-    if (growth->members[source].count + growth->members[reader].count > (size_t)fuser->max_depth)
+    if (growth->members[source].count + growth->members[reader].count > (size_t)fuser->max_depth || opf_growth_pair_apart(growth, source, reader))
         return NO_SOURCE;
     opf_growth_between(growth, source, reader);
     if (growth->set.count != 2)

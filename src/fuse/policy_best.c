@@ -67,6 +67,24 @@ opf_node_list opf_growth_united(opf_growth *growth)
     return list;
 }
 
+static bool lists_apart(const opf_growth *growth, const int *groups, size_t n, opf_outcome *outcome)
+{
+    const opf_matched *by = NULL;
+    opf_node_list nodes = {0};
+    if (!growth->fuser->club)
+        return false;
+    for (size_t g = 0; g < n; g++)
+        for (size_t m = 0; m < growth->members[groups[g]].count; m++)
+            OPF_PUSH(growth->fuser->arena, &nodes, growth->members[groups[g]].data[m]);
+    bool apart = opf_matched_apart(growth->fuser, nodes.data, nodes.count, &by);
+    if (apart && outcome)
+        *outcome = (opf_outcome){.rule = by ? OPF_RULE_PATTERN_APART : OPF_RULE_SINGLE, .matched = by};
+    return apart;
+}
+
+bool opf_growth_apart(const opf_growth *growth, opf_outcome *outcome) { return lists_apart(growth, growth->set.data, growth->set.count, outcome); }
+bool opf_growth_pair_apart(const opf_growth *growth, int a, int b) { return lists_apart(growth, (const int[]){a, b}, 2, NULL); }
+
 /* A view that a kernel would have to store: of the set's groups that are only views, one whose value leaves. */
 static const opf_node *stored_view(const opf_growth *growth, const opf_group *group)
 {
@@ -146,6 +164,9 @@ static opf_outcome try_groups(opf_growth *growth, int source, int sink, bool do_
         if (!growth->light[group])
             return refused(OPF_RULE_HEAVY_BETWEEN, growth->members[group].data[0], 0);
     }
+    opf_outcome apart;
+    if (opf_growth_apart(growth, &apart))
+        return apart;
     if (count > (size_t)growth->fuser->max_depth)
         return refused(OPF_RULE_TOO_LARGE, NULL, 0);
     opf_node_list nodes = opf_growth_united(growth);
@@ -249,6 +270,8 @@ static opf_rule_number judge_prologue(opf_growth *growth, int source, int sink)
     opf_fuser *fuser = growth->fuser;
     if (opf_growth_only_user(growth, source) != sink)
         return OPF_RULE_PROLOGUE_SHARED;
+    if (opf_growth_pair_apart(growth, source, sink))
+        return OPF_RULE_SINGLE;
     if (growth->members[source].count + growth->members[sink].count > (size_t)fuser->max_depth)
         return OPF_RULE_TOO_LARGE;
     opf_arena *scratch = opf_arena_new(), *kept = fuser->arena;
@@ -320,6 +343,8 @@ static void record_blocks(opf_growth *growth, int from, const opf_node *to)
 /* An attempt that would succeed now, after all growth: its rule is off. */
 static void record(opf_growth *growth, int from, const opf_node *to, opf_outcome outcome)
 {
+    if (outcome.rule == OPF_RULE_SINGLE)
+        return; /* a pattern keeps them apart, and says so itself */
     if (opf_rules[outcome.rule].verdict == OPF_FUSED && opf_rule_is_off(growth->fuser->settings, outcome.rule))
         outcome = (opf_outcome){.rule = OPF_RULE_SWITCHED_OFF, .off = outcome.rule};
     OPF_PUSH(growth->fuser->arena, &growth->attempts[from], (opf_attempt){to, outcome});
@@ -418,10 +443,10 @@ static opf_growth *new_growth(opf_fuser *fuser)
     for (int i = 0; i < n; i++) {
         int g = fuser->group_of[i];
         OPF_PUSH(arena, &growth->members[g], fuser->graph->nodes.data[i]);
-        bool closed = fuser->folded[i] || fuser->kinds[i] == OPF_KIND_OPAQUE;
+        bool closed = fuser->folded[i] || fuser->kinds[i] == OPF_KIND_OPAQUE || (fuser->joined[i] && fuser->joined[i]->planned);
         growth->closed[g] = growth->closed[g] || closed;
         growth->light[g] = growth->light[g] && !closed && opf_stages_are_light(&fuser->calls[i]->stages);
-        growth->view[g] = growth->view[g] && is_view(fuser->graph->nodes.data[i]);
+        growth->view[g] = growth->view[g] && is_view(fuser->graph->nodes.data[i]) && !(fuser->joined[i] && fuser->joined[i]->caller);
     }
     link_nodes(growth);
     opf_growth_order(growth);

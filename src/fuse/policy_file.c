@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fuse/fuser.h"
+#include "fuse/matched.h"
 
 /* A node that a group of the file computes again. */
 typedef struct opf_copy { const char *name; int group; } opf_copy;
@@ -142,9 +142,10 @@ static void take_groups(opf_pinning *pinning)
     int most = 0;
     for (int i = 0; i < fuser->n_nodes; i++)
         most = pinning->pinned[i] > most ? pinning->pinned[i] : most;
-    int *by_file = OPF_ARRAY(fuser->arena, int, most + 1);
+    int *by_file = OPF_ARRAY(fuser->arena, int, most + 1), *bound_groups = OPF_ARRAY(fuser->arena, int, fuser->matched.count + 2);
     for (int i = 0; i < fuser->n_nodes; i++) {
-        int *number = pinning->pinned[i] && !fuser->folded[i] ? &by_file[pinning->pinned[i]] : NULL;
+        const opf_matched *bound = fuser->joined[i];
+        int *number = bound ? &bound_groups[bound->number] : pinning->pinned[i] && !fuser->folded[i] ? &by_file[pinning->pinned[i]] : NULL;
         if (!number || !*number) {
             fuser->group_kinds[fuser->n_groups] = fuser->kinds[i];
             fuser->formed[fuser->n_groups++] = OPF_RULE_PINNED;

@@ -4,6 +4,9 @@
 const opf_remedy opf_remedies[OPF_RULE_COUNT] = {
     [OPF_RULE_POLICY_NONE] = {"choose another policy: --fuse=tvm or --fuse=best", false},
     [OPF_RULE_PINNED_APART] = {"name both in one group of the groups file, with every node on the ways between them", false},
+    [OPF_RULE_PATTERN_APART] = {"take pattern '{pattern}' out ({place}), or give one that prefers them a higher priority", false},
+    [OPF_RULE_PATTERN_BORDER] = {"`prefer` in place of `force` in pattern '{pattern}' lets others join; a kernel of the user's computes what its pattern names", false},
+    [OPF_RULE_PATTERN_REFUSED] = {"`opfuse match` shows the match; change pattern '{pattern}' ({place}) so that what stands in the way belongs to it, or is a result of it", false},
     [OPF_RULE_SWITCHED_OFF] = {"take the line that switches it off out of the rule file ({place})", false},
     [OPF_RULE_MODEL_OUTPUT] = {"take '{value}' off the model's outputs", true},
     [OPF_RULE_NO_MEETING] = {"leave '{from}' one user, or make its users ({users}) lead to one node", true},

@@ -31,11 +31,19 @@ const opf_rule opf_rules[OPF_RULE_COUNT] = {
     [OPF_RULE_BAND] = {"bands", -1, OPF_FUSED,
         "'{from}' is computed a few lines at a time, for all channels, where '{to}' reads them: no more of '{value}' exists at once"},
     [OPF_RULE_PINNED] = {"pinned", -1, OPF_FUSED, "the groups file puts '{from}' and '{to}' in one group"},
+    [OPF_RULE_PATTERN] = {"pattern", -1, OPF_FUSED, "pattern '{pattern}' ({place}) puts '{from}' and '{to}' into one kernel"},
+    [OPF_RULE_OWN_KERNEL] = {"pattern-kernel", -1, OPF_FUSED, "pattern '{pattern}' ({place}) binds '{from}' and '{to}' to a kernel of the user's"},
 
     [OPF_RULE_POLICY_NONE] = {"policy-none", -1, OPF_REFUSED, "policy none: each node is a kernel of its own"},
     [OPF_RULE_PINNED_APART] = {"pinned-apart", -1, OPF_REFUSED, "the groups file puts '{from}' and '{to}' in different groups"},
     [OPF_RULE_SWITCHED_OFF] = {"switched-off", -1, OPF_REFUSED,
         "rule '{off}' would join '{from}' and '{to}', if no rule were switched off ({place})"},
+    [OPF_RULE_PATTERN_APART] = {"pattern-apart", -1, OPF_REFUSED,
+        "pattern '{pattern}' ({place}) forbids one kernel for '{from}' and '{to}', or for nodes that would be in it with them"},
+    [OPF_RULE_PATTERN_BORDER] = {"pattern-border", -1, OPF_REFUSED,
+        "pattern '{pattern}' ({place}) says which nodes its kernel holds: of '{from}' and '{to}' one is none of them"},
+    [OPF_RULE_PATTERN_REFUSED] = {"pattern-refused", -1, OPF_REFUSED,
+        "pattern '{pattern}' ({place}) wants '{from}' and '{to}' in one kernel, which cannot be: {why}"},
     [OPF_RULE_MODEL_OUTPUT] = {"model-output", -1, OPF_REFUSED,
         "'{value}' is a model output: it is stored in any case, and a group ends where a result leaves the graph"},
     [OPF_RULE_NO_MEETING] = {"no-meeting", -1, OPF_REFUSED,
@@ -133,7 +141,7 @@ static const char *word(const char *field, size_t length, const opf_rule_words *
         {"from", words->from}, {"from_kind", words->from_kind}, {"from_op", words->from_op}, {"to", words->to}, {"to_kind", words->to_kind},
         {"value", words->value}, {"source", words->source}, {"sink", words->sink}, {"blocker", words->blocker},
         {"blocker_op", words->blocker_op}, {"met", words->met}, {"users", words->users},
-        {"off", words->off}, {"place", words->place},
+        {"off", words->off}, {"pattern", words->pattern}, {"why", words->why}, {"place", words->place},
     };
     for (size_t i = 0; i < OPF_COUNT(table); i++)
         if (strlen(table[i].name) == length && memcmp(table[i].name, field, length) == 0)

@@ -8,9 +8,10 @@ typedef enum opf_rule_number {
     OPF_RULE_SINGLE, /* of groups: one node */
     /* fused */
     OPF_RULE_ANCHOR_EPILOGUE, OPF_RULE_ELEMWISE, OPF_RULE_INJECTIVE, OPF_RULE_ROWS, OPF_RULE_IN_PASSING, OPF_RULE_PROLOGUE,
-    OPF_RULE_SIBLINGS, OPF_RULE_COPIED, OPF_RULE_GATE, OPF_RULE_BAND, OPF_RULE_BLOCKS, OPF_RULE_SHARED_OPERAND, OPF_RULE_PINNED,
+    OPF_RULE_SIBLINGS, OPF_RULE_COPIED, OPF_RULE_GATE, OPF_RULE_BAND, OPF_RULE_BLOCKS, OPF_RULE_SHARED_OPERAND, OPF_RULE_PINNED, OPF_RULE_PATTERN, OPF_RULE_OWN_KERNEL,
     /* refused: what the producer is, or where its result goes */
-    OPF_RULE_POLICY_NONE, OPF_RULE_PINNED_APART, OPF_RULE_SWITCHED_OFF, OPF_RULE_MODEL_OUTPUT, OPF_RULE_NO_MEETING, OPF_RULE_OPAQUE_PRODUCER, OPF_RULE_OPAQUE_CONSUMER,
+    OPF_RULE_POLICY_NONE, OPF_RULE_PINNED_APART, OPF_RULE_SWITCHED_OFF,
+    OPF_RULE_PATTERN_APART, OPF_RULE_PATTERN_BORDER, OPF_RULE_PATTERN_REFUSED, OPF_RULE_MODEL_OUTPUT, OPF_RULE_NO_MEETING, OPF_RULE_OPAQUE_PRODUCER, OPF_RULE_OPAQUE_CONSUMER,
     OPF_RULE_REDUCTION_ENDS, OPF_RULE_DEPTH,
     /* refused: an anchor and what follows it */
     OPF_RULE_ANCHOR_EDGE, OPF_RULE_ANCHOR_PATH, OPF_RULE_ANCHOR_SINK,
@@ -58,6 +59,7 @@ typedef struct opf_rule_words {
     const char *blocker, *met;    /* the node that made the rule fail, and the kind met there */
     const char *blocker_op;
     const char *users;            /* all users of the value */
+    const char *pattern, *why;    /* a user's pattern, and why it is refused */
     const char *off, *place;      /* the rule that would join them, or has; where a file speaks of it */
     int limit;                    /* on the nodes of a group */
     int64_t bytes;                /* of the row that is too long */

@@ -103,7 +103,7 @@ static opf_outcome judge_siblings(opf_growth *growth, const opf_group *group, op
 
 static bool try_pair(opf_growth *growth, int a, int b)
 {
-    if (growth->members[a].count + growth->members[b].count > (size_t)growth->fuser->max_depth)
+    if (growth->members[a].count + growth->members[b].count > (size_t)growth->fuser->max_depth || opf_growth_pair_apart(growth, a, b))
         return false;
     if (opf_growth_leads(growth, a, b) || opf_growth_leads(growth, b, a))
         return false;

@@ -1,5 +1,5 @@
 /* The log: one verdict for each use of a node's result by a node, and for pairs of nodes that read the same value. */
-#include "fuse/fuser.h"
+#include "fuse/matched.h"
 
 enum { MOST_SIBLINGS = 8, MOST_USERS_NAMED = 4 };
 
@@ -59,6 +59,11 @@ static opf_rule_words words_of(opf_fuser *fuser, const opf_outcome *outcome, con
         .blocker_op = outcome->blocker ? outcome->blocker->op : NULL,
         .bytes = outcome->bytes,
     };
+    if (outcome->matched) {
+        words.pattern = outcome->matched->match->pattern->name;
+        words.place = outcome->matched->match->pattern->source;
+        words.why = outcome->matched->reason;
+    }
     if (outcome->rule == OPF_RULE_SWITCHED_OFF) {
         words.off = opf_rules[outcome->off].id;
         words.place = switched_at(fuser, outcome->off);
@@ -72,7 +77,7 @@ static opf_rule_words words_of(opf_fuser *fuser, const opf_outcome *outcome, con
 static opf_outcome as_switched(const opf_fuser *fuser, opf_outcome outcome, size_t edge)
 {
     const opf_fusion *unrestricted = fuser->unrestricted;
-    if (!unrestricted || edge >= unrestricted->edges.count || opf_rules[outcome.rule].verdict != OPF_REFUSED)
+    if (!unrestricted || outcome.matched || edge >= unrestricted->edges.count || opf_rules[outcome.rule].verdict != OPF_REFUSED)
         return outcome;
     const opf_edge *before = &unrestricted->edges.data[edge];
     for (int r = OPF_RULE_SINGLE + 1; before->verdict != OPF_REFUSED && r < OPF_RULE_COUNT; r++)
@@ -102,6 +107,9 @@ static opf_outcome settle(opf_fuser *fuser, const opf_node *from, const opf_node
         return (opf_outcome){.rule = OPF_RULE_JOIN};
     if (group_of(fuser, to)->step == OPF_STEP_VIEW && to->inputs[0] == value)
         return (opf_outcome){.rule = OPF_RULE_VIEW};
+    opf_outcome own = opf_matched_use(fuser, from, to, fuser->group_of[from->id] == fuser->group_of[to->id]);
+    if (own.matched)
+        return own;
     return fuser->outcome_of_use ? fuser->outcome_of_use(fuser, from, to, value) : fuser->outcomes[from->id];
 }
 
@@ -112,7 +120,7 @@ static void add_edge(opf_fuser *fuser, const opf_node *from, const opf_node *to,
     opf_edge edge = {
         .from = from, .to = to, .value = value,
         .verdict = opf_rules[outcome.rule].verdict,
-        .rule = opf_rules[outcome.rule].id,
+        .rule = outcome.matched ? opf_matched_rule(fuser, outcome.matched) : opf_rules[outcome.rule].id,
         .reason = printed(fuser, opf_rules[outcome.rule].sentence, &words, ""),
         .remedy = remedy(fuser, outcome.rule, &words),
         .blocker = outcome.blocker,

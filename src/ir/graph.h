@@ -126,6 +126,7 @@ struct opf_node {
     const char **origins;
     struct opf_control *control; /* If, Loop, Scan once typed (ops/control.h); NULL for all others */
     void *plan;           /* scratch of the stage that runs now */
+    bool held;            /* a user's kernel stands for it and others: passes leave it as it is */
 };
 
 struct opf_graph {

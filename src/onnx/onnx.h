@@ -11,6 +11,9 @@
 opf_status opf_onnx_read(opf_module **out, const char *path, opf_diags *diags);
 /* The same from memory, which must outlive the module; `name` stands for the path in messages. External data is refused. */
 opf_status opf_onnx_read_memory(opf_module **out, const void *data, size_t size, const char *name, opf_diags *diags);
+/* One model-local function of the file as a module: its main graph has the function's inputs and outputs, of types that mean nothing, and its nodes.
+ * `name` NULL: the only function that there is. Attributes without a default are left out. */
+opf_status opf_onnx_read_function(opf_module **out, const char *path, const char *name, opf_diags *diags);
 /* One TensorProto file (test data: input_0.pb). Bytes are copied into the arena. Sequences and optionals are refused
  * with OPF_ERROR_UNSUPPORTED. */
 opf_status opf_onnx_read_tensor(opf_tensor **out, const char **name, const char *path, opf_arena *arena, opf_diags *diags);

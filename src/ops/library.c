@@ -24,7 +24,7 @@
     static void run_##name(const opf_lib_args *args) { opf_lib_##name(args); }
 OPF_LIBRARY_KERNELS(KERNEL_FUNCTION)
 
-#define KERNEL_ROW(name, file, why) {#name, #file, why, run_##name},
+#define KERNEL_ROW(name, file, why) {#name, #file, why, run_##name, NULL},
 static const opf_library_kernel kernels[] = {OPF_LIBRARY_KERNELS(KERNEL_ROW)};
 
 size_t opf_library_count(void) { return OPF_COUNT(kernels); }

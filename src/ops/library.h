@@ -66,11 +66,18 @@ struct opf_lib_args;
     X(match, "text")                                                                                                   \
     X(list, "")
 
+/* A user's own kernel: C text that is compiled beside the program (docs/patterns.md). */
+typedef struct opf_own_kernel {
+    const char *text, *path;                /* path: of the file that it comes from, for messages */
+    bool parallel;                          /* it is called once a part of the work, for all threads */
+} opf_own_kernel;
+
 typedef struct opf_library_kernel {
-    const char *name;                       /* "topk" */
+    const char *name;                       /* "topk"; of a user's own kernel its C function */
     const char *file;                       /* stem of the prelude's header behind "opf_lib_" */
     const char *why;
-    void (*run)(const struct opf_lib_args *args); /* the same code, compiled into opfuse */
+    void (*run)(const struct opf_lib_args *args); /* the same code, compiled into opfuse; NULL of a user's own */
+    opf_own_kernel *own;                    /* NULL: one of the prelude */
 } opf_library_kernel;
 
 size_t opf_library_count(void);

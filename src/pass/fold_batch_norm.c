@@ -244,6 +244,8 @@ static const char *visit(opf_node *norm)
     opf_folding folding = {.norm = norm, .producer = input ? input->producer : NULL};
     if (!folding.producer || folding.producer->n_inputs < 2 || !find_axis(&folding))
         return NOTHING_IN_FRONT;
+    if (norm->held || folding.producer->held)
+        return "it belongs to a kernel of the user's";
     if (!opf_value_has_single_use(input))
         return "the unnormalised result is used elsewhere too";
     const char *problem = opf_module_is_exact(norm->graph->module) ? "it would round the weights anew, which --accuracy=exact does not allow" : outputs_problem(norm);

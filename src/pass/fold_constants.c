@@ -101,7 +101,7 @@ static void replace_by(opf_node *node, opf_tensor *const *results)
 static opf_status visit(opf_node *node)
 {
     int64_t in_bytes, out_bytes = result_bytes(node);
-    if (!is_candidate(node) || out_bytes < 0)
+    if (node->held || !is_candidate(node) || out_bytes < 0)
         return OPF_OK;
     const opf_tensor **inputs = input_tensors(node, &in_bytes);
     if (!inputs)

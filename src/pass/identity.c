@@ -41,7 +41,7 @@ static bool others_unused(const opf_node *node)
 static opf_status visit(opf_node *node)
 {
     const opf_op *op = opf_node_op(node);
-    if (!op || (op->flags & OPF_OP_STATEFUL) || opf_node_is_folded(node) || node->n_outputs == 0 || !others_unused(node))
+    if (!op || node->held || (op->flags & OPF_OP_STATEFUL) || opf_node_is_folded(node) || node->n_outputs == 0 || !others_unused(node))
         return OPF_OK;
     opf_call *call;
     opf_status status = opf_op_stages(&call, node);

@@ -159,12 +159,24 @@ static opf_status move_integers(opf_node *node, opf_dtype dtype)
     return opf_node_type(node);
 }
 
+/* A user's kernel stands for the node or one beside it. */
+static bool is_held(const opf_node *node)
+{
+    bool held = node->held;
+    for (int k = 0; k < node->n_inputs; k++)
+        held = held || (node->inputs[k] && node->inputs[k]->producer && node->inputs[k]->producer->held);
+    for (int k = 0; k < node->n_outputs; k++)
+        for (size_t u = 0; node->outputs[k] && u < node->outputs[k]->uses.count; u++)
+            held = held || node->outputs[k]->uses.data[u].node->held;
+    return held;
+}
+
 static opf_status visit(opf_node *node)
 {
     opf_steps steps = {0};
     opf_call *call;
     const opf_op *op = opf_node_op(node);
-    if (!op || (op->flags & OPF_OP_STATEFUL) || opf_node_is_folded(node) || !same_operands(node, &steps) || !same_results(node, &steps))
+    if (!op || is_held(node) || (op->flags & OPF_OP_STATEFUL) || opf_node_is_folded(node) || !same_operands(node, &steps) || !same_results(node, &steps))
         return OPF_OK;
     opf_status status = opf_op_stages(&call, node);
     return status == OPF_OK && only_moves(call) ? move_integers(node, steps.dtype) : status;

@@ -64,7 +64,7 @@ static bool call_buffers(opf_planner *planner, const opf_node *node, const opf_l
 
 opf_status opf_planner_library(opf_planner *planner, const opf_group *group) {
     const opf_library_call *library = group->library;
-    const opf_node *node = group->nodes.data[0];
+    const opf_node *node = group->caller ? group->caller : group->nodes.data[0];
     int n = library->n_inputs + (int)library->constants.count + library->n_outputs + !opf_is_value(library->scratch_bytes, 0);
     int *buffers = OPF_ARRAY(planner->arena, int, n + 1);
     if (!call_buffers(planner, node, library, buffers)) return OPF_ERROR_INTERNAL;

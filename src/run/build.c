@@ -13,15 +13,21 @@
 
 opf_status opf_sources_emit(opf_sources **out, const opf_program *program) {
     opf_arena *arena = program->module->arena;
-    int files = opf_emit_files(program);
+    int files = opf_emit_files(program), own = (int)opf_emit_own_files(program);
     opf_sources *sources = OPF_NEW(arena, opf_sources);
-    sources->count = files + 1;
-    sources->texts = OPF_ARRAY(arena, opf_text, files + 1);
-    sources->names = OPF_ARRAY(arena, const char *, files + 1);
-    sources->compilers = OPF_ARRAY(arena, const char *, files + 1);
+    sources->count = files + 1 + own;
+    sources->texts = OPF_ARRAY(arena, opf_text, sources->count);
+    sources->names = OPF_ARRAY(arena, const char *, sources->count);
+    sources->own = OPF_ARRAY(arena, const char *, sources->count);
+    sources->compilers = OPF_ARRAY(arena, const char *, sources->count);
     for (int i = 0; i < files; i++) sources->compilers[i] = opf_emit_compiler(program, i);
     for (int i = 0; i < files; i++) sources->names[i] = opf_arena_printf(arena, "kernels_%d.c", i);
     sources->names[files] = "main.c";
+    for (int k = 0; k < own; k++) {
+        sources->names[files + 1 + k] = opf_arena_printf(arena, "own_%d.c", k);
+        sources->own[files + 1 + k] = opf_emit_own_path(program, (size_t)k);
+        opf_emit_own_file(program, (size_t)k, NULL, &sources->texts[files + 1 + k]);
+    }
     *out = sources;
     return opf_emit_program(program, files, sources->texts);
 }
@@ -107,7 +113,7 @@ opf_status opf_compile(const char **out, const opf_program *program, opf_sources
     const char *entry = opf_arena_printf(arena, "%s/programs/%s", cache, sources->key.text);
     sources->warm = entry_fits(entry, sources, &toolchain, arena);
     if (!sources->warm) {
-        opf_compilation c = {.toolchain = &toolchain, .count = sources->count, .names = sources->names, .compilers = sources->compilers, .options = options, .diags = diags};
+        opf_compilation c = {.toolchain = &toolchain, .count = sources->count, .names = sources->names, .own = sources->own, .compilers = sources->compilers, .options = options, .diags = diags};
         status = make_entry(entry, cache, &c, sources);
     }
     *out = opf_arena_printf(arena, "%s/program.so", entry);

@@ -91,7 +91,8 @@ static void compile_all(work *w) {
 
 /* ---- failures ---- */
 
-static opf_status report(const opf_compilation *c, const char *what, const unit *u) {
+/* `own`: the user's file that the text is from; NULL: generated. */
+static opf_status report(const opf_compilation *c, const char *what, const char *own, const unit *u) {
     const char *text = opf_text_string(&u->complaints);
     if (strstr(text, "No space left on device")) {
         opf_diag *diag = opf_diag_add(c->diags, OPF_ERROR, "cache", (opf_place){c->folder, NULL, NULL, -1}, "no space is left on the device");
@@ -102,13 +103,14 @@ static opf_status report(const opf_compilation *c, const char *what, const unit 
         opf_diag_add(c->diags, OPF_ERROR, "compiler", OPF_NO_PLACE, "the C compiler '%s' cannot be started", u->compiler ? u->compiler : c->toolchain->words.data[0]);
         return OPF_ERROR_SYSTEM;
     }
-    opf_diag *diag = opf_diag_add(c->diags, OPF_ERROR, "compiler", OPF_NO_PLACE, "the C compiler '%s' failed on %s (exit status %d)",
-                                  u->compiler ? u->compiler : c->toolchain->words.data[0], what, u->exit_code);
+    opf_diag *diag = own ? opf_diag_add(c->diags, OPF_ERROR, "patterns", (opf_place){own, NULL, NULL, -1}, "the kernel does not compile ('%s', exit status %d)", u->compiler ? u->compiler : c->toolchain->words.data[0], u->exit_code)
+                         : opf_diag_add(c->diags, OPF_ERROR, "compiler", OPF_NO_PLACE, "the C compiler '%s' failed on %s (exit status %d)", u->compiler ? u->compiler : c->toolchain->words.data[0], what, u->exit_code);
     for (int line = 0; line < MOST_LINES && *text; line++) {
         size_t length = strcspn(text, "\n");
         opf_diag_detail(c->diags, diag, "%.*s", (int)length, text);
         text += length + (text[length] == '\n');
     }
+    if (own && u->exit_code <= 128) return OPF_ERROR_INPUT;
     return u->exit_code > 128 ? OPF_ERROR_SYSTEM : OPF_ERROR_INTERNAL; /* killed, or a text that is no C */
 }
 
@@ -126,7 +128,7 @@ static opf_status link_all(const opf_compilation *c, const unit *units) {
     tail[n++] = opf_arena_printf(c->toolchain->arena, "%s/program.so", c->folder);
     unit link = {0};
     call(c->toolchain, tail, n, true, &link);
-    opf_status status = link.exit_code == 0 ? OPF_OK : report(c, "linking", &link);
+    opf_status status = link.exit_code == 0 ? OPF_OK : report(c, "linking", NULL, &link);
     opf_text_free(&link.complaints);
     free(tail);
     return status;
@@ -145,7 +147,7 @@ opf_status opf_toolchain_compile(const opf_compilation *c) {
     compile_all(&w);
     opf_status status = OPF_OK;
     for (int i = 0; i < c->count && status == OPF_OK; i++)
-        if (w.units[i].exit_code != 0) status = report(c, c->names[i], &w.units[i]);
+        if (w.units[i].exit_code != 0) status = report(c, c->names[i], c->own ? c->own[i] : NULL, &w.units[i]);
     if (status == OPF_OK && !c->objects_only) status = link_all(c, w.units);
     for (int i = 0; i < c->count; i++) opf_text_free(&w.units[i].complaints);
     pthread_mutex_destroy(&w.lock);

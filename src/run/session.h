@@ -21,6 +21,7 @@ typedef struct opf_sources {
     const char **names;        /* "kernels_0.c", …, "main.c" */
     const char **compilers;    /* of each file, where a schedule asks for one; NULL entries, or NULL: the usual one */
     opf_text *texts;
+    const char **own;          /* per file: the path of a user's kernel that it holds; NULL: generated. NULL: all are */
     bool warm;                 /* set by opf_compile: the cache had their objects */
     opf_hash_text key;         /* set by opf_compile: the name of their entry in the cache */
 } opf_sources;

@@ -27,6 +27,7 @@ typedef struct opf_compilation {
     int count;
     const char *const *names;
     const char *const *compilers; /* of each of them; NULL, or NULL entries: the toolchain's own */
+    const char *const *own;    /* opf_sources.own */
     int n_linked;
     const char *const *linked; /* paths of objects that are there already */
     bool objects_only;

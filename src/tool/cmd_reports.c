@@ -43,6 +43,17 @@ int cmd_explain(tool *t) {
     return code;
 }
 
+int cmd_match(tool *t) {
+    opened o;
+    char *report = NULL;
+    opf_status status = model_open_bound(t, &o);
+    if (status != OPF_OK) return exit_status(status);
+    status = opf_model_match(o.bound, format_of(t), &report);
+    int code = show(t, status, report);
+    model_close(&o);
+    return code;
+}
+
 int cmd_ops(tool *t) {
     char *report;
     opf_status status = opf_operators(t->context, t->markdown ? "markdown" : format_of(t), &report);

@@ -21,6 +21,7 @@ const verb verbs[] = {
     {"report", "MODEL -o FILE.html", "writes one page that shows the model before and after, and why", COMPILES | FOR_REPORT, cmd_report},
     {"diff", "A B", "compares two models, policies or folders of outputs, value by value", COMPILES | FOR_DIFF, cmd_diff},
     {"ranges", "MODEL", "tells least and largest number, NaN and infinities of every value over data sets", FOR_ALL | FOR_INPUTS, cmd_ranges},
+    {"match", "MODEL", "tells where your patterns match, and where they nearly do", COMPILES | FOR_JSON, cmd_match},
     {"ops", "", "lists the supported operators", FOR_ALL | FOR_JSON | FOR_OPS, cmd_ops},
     {"rules", "", "lists the rules of fusion: what each says, and what would allow what it refuses", FOR_ALL | FOR_JSON | FOR_OPS, cmd_rules},
     {"doctor", "", "tells what this machine and this setting offer", FOR_ALL | FOR_COMPILING, cmd_doctor},

@@ -33,6 +33,9 @@ static const struct { const char *verb, *text, *example; } pages[] = {
      "opfuse diff model.onnx outputs_of_another_engine/ --data test_data_set_0"},
     {"ranges", "Evaluates the model on every data set and tells for each value its least and largest number, how many NaN and infinities there were, and where float16 would overflow.",
      "opfuse ranges model.onnx --data data/"},
+    {"match", "Tells for each pattern of --patterns its matches in the model as read, which of them are taken, overlapped by others or refused and why, and for each place where the "
+              "pattern began to match and did not go on the node where it stopped and the reason.",
+     "opfuse match model.onnx --patterns my.patterns"},
     {"ops", "Lists the supported operators with versions, types, form and kind.", "opfuse ops --json"},
     {"report", "Writes one self-contained page: the graph as read beside the kernels, what each kernel computes, reads and writes, its C text, the workspace over time, and for every use of a "
                "value that was not fused the reason and what would allow it. It needs no network.",

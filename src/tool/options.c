@@ -162,6 +162,7 @@ static const option options[] = {
     {"--after", NULL, FOR_GRAPH, "its kernels as clusters (default)", set_after},
     {"--fuse", "none|tvm|best|FILE", FOR_ALL, "fusion policy (best), or groups from an earlier `explain --json`", NULL},
     {"--operators", "FILE", FOR_ALL, "operators of your own, a line each (docs/adding-an-operator.md)", NULL},
+    {"--patterns", "FILE", FOR_ALL, "patterns of your own: nodes that become one kernel, stay apart, or run your C (docs/patterns.md)", NULL},
     {"--rules", "FILE", FOR_ALL, "switches rules of fusion off, sets thresholds (docs/fusion-rules.md)", NULL},
     {"--cache", "DIR", FOR_ALL, "folder of compiled programs", NULL},
     {"--machine", "NAME|FILE", FOR_ALL, "row of the machine table, or a file (the row of this CPU)", NULL},

@@ -120,6 +120,7 @@ int cmd_run(tool *t);
 int cmd_verify(tool *t);
 int cmd_check(tool *t);
 int cmd_explain(tool *t);
+int cmd_match(tool *t);
 int cmd_build(tool *t);
 int cmd_bench(tool *t);
 int cmd_diff(tool *t);

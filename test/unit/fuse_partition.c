@@ -200,7 +200,7 @@ static void partition_equals_the_naive_one(void **unused)
         opf_arena *arena = opf_arena_new();
         opf_forward g = random_graph(arena);
         int max_depth = draw(3) ? 256 : 2 + draw(8);
-        opf_partition partition = opf_partition_make(&g, max_depth, &settings, arena);
+        opf_partition partition = opf_partition_make(&g, max_depth, &settings, NULL, arena);
         naive_partition(&g, max_depth);
         for (int i = 0; i < g.count; i++) {
             assert_int_equal(partition.root[i], label[i]);
@@ -226,7 +226,7 @@ static void limit_is_greedy_from_the_front(void **unused)
         edges[i] = (opf_forward_edge){i, i + 1, OPF_KIND_ELEMWISE};
     }
     opf_forward g = opf_forward_make(9, kinds, leaves, 8, edges, arena);
-    opf_partition p = opf_partition_make(&g, 4, &settings, arena);
+    opf_partition p = opf_partition_make(&g, 4, &settings, NULL, arena);
     static const int expected[9] = {3, 3, 3, 3, 7, 7, 7, 7, 8};
     assert_memory_equal(p.root, expected, sizeof expected);
     assert_int_equal(p.decisions[3].rule, OPF_RULE_DEPTH);
@@ -251,7 +251,7 @@ static void long_skip_edges_are_cheap(void **unused)
     }
     out[LONG - 1] = true;
     opf_forward g = opf_forward_make(LONG, many, out, n, links, arena);
-    opf_partition p = opf_partition_make(&g, 256, &settings, arena);
+    opf_partition p = opf_partition_make(&g, 256, &settings, NULL, arena);
     assert_int_equal(p.tree[0].parent, LONG - 1);
     assert_int_equal(p.root[LONG - 2], LONG - 1);
     assert_int_equal(p.root[0], 0);

@@ -11,7 +11,7 @@
 
 static const opf_rule_words words = {
     .from = "F", .from_kind = "FK", .from_op = "FO", .to = "T", .to_kind = "TK", .value = "V", .source = "S", .sink = "K",
-    .blocker = "B", .met = "M", .blocker_op = "BO", .users = "U", .off = "R", .place = "P", .limit = 7, .bytes = 9,
+    .blocker = "B", .met = "M", .blocker_op = "BO", .users = "U", .pattern = "N", .why = "W", .off = "R", .place = "P", .limit = 7, .bytes = 9,
 };
 
 static void check_sentence(const char *sentence)
