@@ -87,7 +87,7 @@ static bool is_eligible(const opf_session *session) {
     for (size_t i = 0; session->model->values && i < session->model->n_inputs; i++)
         if (session->model->values[i] && session->model->values[i]->dtype == OPF_STRING) return false; /* addresses */
     return !options->groups_file && !options->dump_after && !options->stop_after && !options->time_passes && !context->on_fusion &&
-           opf_user_ops_count(context->operators) == 0;
+           opf_user_ops_count(context->operators) == 0 && context->patterns->list.count == 0;
 }
 
 bool opf_session_image_key(opf_hash *out, const opf_session *session, const opf_module *module) {

@@ -101,6 +101,15 @@ static void other_options_are_another_image(void **state) {
             assert_int_equal(is_from_image(&r), warm);
             stop(&r);
         }
+    for (int again = 0; again < 2; again++) { /* patterns are settled, and told of, each time */
+        running own = {.context = opf_context_new()};
+        assert_int_equal(opf_context_set(own.context, "cache", cache), OPF_OK);
+        assert_int_equal(opf_register_pattern(own.context, "pattern apart forbid chain Relu"), OPF_OK);
+        assert_int_equal(opf_model_load(&own.model, own.context, TOUR), OPF_OK);
+        assert_int_equal(opf_session_new(&own.session, own.model), OPF_OK);
+        assert_false(is_from_image(&own));
+        stop(&own);
+    }
     running same = start_with(TOUR, "seed", "7"); /* of made-up inputs */
     assert_true(is_from_image(&same));
     stop(&same);
