@@ -6,12 +6,13 @@
 #include "ops/build.h"
 #include "pattern/internal.h"
 
-enum { MOST_STEPS = 100000 /* nodes tried from one start */, MOST_OF_START = 64 /* matches that begin at one node */ };
+enum { MOST_STEPS = 20000 /* nodes tried from one start */, MOST_OF_START = 64 /* matches that begin at one node */ };
 
 typedef struct matcher {
     const opf_pattern *pattern;
     opf_graph *graph;
     opf_arena *arena;
+    opf_arena *scratch;      /* of one start */
     opf_matches *matches;
     int n, order[OPF_PATTERN_NODES];
     opf_node *places[OPF_PATTERN_NODES];
@@ -58,10 +59,12 @@ int opf_pattern_order(const opf_pattern *pattern, int *order) {
 
 /* ---- what is told of misses ---- */
 
+/* Would an attempt that comes so far be the one to tell of? Its reason is put into words only then. */
+static bool is_better(const matcher *m, int depth, bool right) { return m->misses && depth > 0 && 2 * depth + right > m->best; }
+
 static void miss(matcher *m, int depth, const opf_pattern_node *wanted, const opf_node *at, bool right, const char *reason) {
-    int score = 2 * depth + right;
-    if (!m->misses || depth == 0 || score <= m->best) return;
-    m->best = score;
+    if (!is_better(m, depth, right)) return;
+    m->best = 2 * depth + right;
     opf_node **nodes = OPF_ARRAY(m->arena, opf_node *, m->n + 1);
     int count = 0;
     for (int p = 0; p < m->n; p++)
@@ -87,19 +90,19 @@ static const char *named(const matcher *m, const opf_node *node) { return opf_ar
 
 /* Operator, attributes, conditions. */
 static bool fits_alone(matcher *m, int depth, const opf_pattern_node *pattern, opf_node *node) {
-    const char *why = NULL;
+    const char *why = NULL, **asked = is_better(m, depth, true) ? &why : NULL;
     if (++m->steps > MOST_STEPS) return false;
     if (is_placed(m, node)) return false;
     if (!has_operator(pattern, node)) {
-        if (m->misses && depth) miss(m, depth, pattern, node, false, named(m, node));
+        if (is_better(m, depth, false)) miss(m, depth, pattern, node, false, named(m, node));
         return false;
     }
     for (size_t t = 0; t < pattern->tests.count; t++)
-        if (!opf_pattern_test_holds(&pattern->tests.data[t], node, m->arena, m->misses ? &why : NULL)) {
+        if (!opf_pattern_test_holds(&pattern->tests.data[t], node, m->arena, asked)) {
             miss(m, depth, pattern, node, true, why);
             return false;
         }
-    if (!pattern->whole || opf_pattern_attrs_hold(pattern, node, m->arena, m->misses ? &why : NULL)) return true;
+    if (!pattern->whole || opf_pattern_attrs_hold(pattern, node, m->arena, asked)) return true;
     miss(m, depth, pattern, node, true, why);
     return false;
 }
@@ -148,9 +151,8 @@ static bool same_places(const matcher *m, const opf_match *match) { return memcm
 static bool keep(matcher *m) {
     for (size_t k = m->first; k < m->matches->list.count; k++)
         if (same_places(m, m->matches->list.data[k])) return true;
-    if (m->matches->list.count - m->first == MOST_OF_START) return true;
     opf_match *match = OPF_NEW(m->arena, opf_match);
-    *match = (opf_match){.pattern = m->pattern, .graph = m->graph, .n_places = m->n};
+    *match = (opf_match){.found = (int)m->matches->list.count, .pattern = m->pattern, .graph = m->graph, .n_places = m->n};
     match->places = opf_arena_copy(m->arena, m->places, (size_t)m->n * sizeof *m->places);
     match->nodes = OPF_ARRAY(m->arena, opf_node *, m->n);
     match->bound = opf_arena_copy(m->arena, m->bound, (m->pattern->values.count + 1) * sizeof *m->bound);
@@ -173,7 +175,7 @@ static void add_users(const matcher *m, const opf_value *value, node_list *list)
         opf_node *user = value->uses.data[u].node;
         bool known = user->graph != m->graph;
         for (size_t k = 0; !known && k < list->count; k++) known = list->data[k] == user;
-        if (!known) OPF_PUSH(m->arena, list, user);
+        if (!known) OPF_PUSH(m->scratch, list, user);
     }
     if (list->count) qsort(list->data, list->count, sizeof *list->data, by_place);
 }
@@ -187,7 +189,7 @@ static bool reads_at(const opf_node *node, const opf_node *before, int at) {
 static bool try_step(matcher *m, int depth, const opf_pattern_node *pattern, opf_node *node, const opf_node *before) {
     if (!fits_alone(m, depth, pattern, node)) return false;
     if (before && !reads_at(node, before, pattern->at)) {
-        if (m->misses) miss(m, depth, pattern, node, true, opf_arena_printf(m->arena, "it does not read '%s' as operand %d", before->name, pattern->at));
+        if (is_better(m, depth, true)) miss(m, depth, pattern, node, true, opf_arena_printf(m->arena, "it does not read '%s' as operand %d", before->name, pattern->at));
         return false;
     }
     m->places[depth] = node;
@@ -205,7 +207,7 @@ static bool extend_chain(matcher *m, int depth) {
     for (int k = 0; k < before->n_outputs; k++) add_users(m, before->outputs[k], &users);
     bool found = false;
     for (size_t u = 0; u < users.count; u++) found = try_step(m, depth, pattern, users.data[u], before) || found;
-    if (!users.count && !pattern->optional && m->misses) miss(m, depth, pattern, NULL, false, opf_arena_printf(m->arena, "no node of this graph reads the result of '%s'", before->name));
+    if (!users.count && !pattern->optional && is_better(m, depth, false)) miss(m, depth, pattern, NULL, false, opf_arena_printf(m->arena, "no node of this graph reads the result of '%s'", before->name));
     return found || !pattern->optional ? found : extend(m, depth + 1);
 }
 
@@ -234,7 +236,7 @@ static bool extend_function(matcher *m, int depth) {
         const opf_value *value = pattern->outputs[k] < 0 ? NULL : m->bound[pattern->outputs[k]];
         if (!value) continue;
         if (value->producer && value->producer->graph == m->graph) return try_node(m, depth, number, value->producer);
-        if (m->misses) miss(m, depth, pattern, NULL, false, opf_arena_printf(m->arena, "'%s' is %s", value->name, value->constant ? "a constant" : "computed by no node of this graph"));
+        if (is_better(m, depth, false)) miss(m, depth, pattern, NULL, false, opf_arena_printf(m->arena, "'%s' is %s", value->name, value->constant ? "a constant" : "computed by no node of this graph"));
         return false;
     }
     node_list users = {0};
@@ -247,7 +249,7 @@ static bool extend_function(matcher *m, int depth) {
 
 static bool extend(matcher *m, int depth) {
     if (depth == m->n) return keep(m);
-    if (m->steps > MOST_STEPS) return false;
+    if (m->steps > MOST_STEPS || m->matches->list.count - m->first >= MOST_OF_START) return false;
     return m->pattern->chain ? extend_chain(m, depth) : extend_function(m, depth);
 }
 
@@ -259,7 +261,9 @@ void opf_pattern_find(opf_matches *matches, const opf_pattern *pattern, opf_grap
         opf_node *node = graph->nodes.data[i];
         m.steps = m.best = 0;
         m.first = matches->list.count;
+        m.scratch = opf_arena_new();
         bool found = pattern->chain ? try_step(&m, 0, &pattern->nodes.data[0], node, NULL) : try_node(&m, 0, m.order[0], node);
+        opf_arena_free(m.scratch);
         if (!found && m.best) OPF_PUSH(m.arena, &matches->misses, m.miss);
     }
 }

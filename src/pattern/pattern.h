@@ -96,6 +96,7 @@ typedef struct opf_match_port { opf_node *node; int index; } opf_match_port;
 typedef struct opf_match {
     const opf_pattern *pattern;
     opf_graph *graph;
+    int found;               /* its number in the order of patterns, graphs and places */
     int n_nodes;
     opf_node **nodes;        /* of the graph as read and typed, in the pattern's order; optional ones that are not there left out */
     int n_places;

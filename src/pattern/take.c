@@ -1,6 +1,7 @@
 /* Which matches count. In order: higher priority first, then the pattern that was given first, then the place in the graph. A match is
  * overlapped where it shares a node with one that is taken already (patterns that forbid do not disturb each other), and refused
  * where its kernel could not be: a value between its nodes is needed outside, or something outside stands between them. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "pattern/internal.h"
@@ -148,20 +149,17 @@ static void visit_find(void *data, opf_graph *graph) {
 
 static void visit_take(void *data, opf_graph *graph) { take_graph(data, graph); }
 
-/* Stable: those of one priority stay in the order of patterns and places. */
-static void sort(opf_matches *matches) {
-    for (size_t k = 1; k < matches->list.count; k++) {
-        opf_match *match = matches->list.data[k];
-        size_t at = k;
-        for (; at > 0 && matches->list.data[at - 1]->pattern->priority < match->pattern->priority; at--) matches->list.data[at] = matches->list.data[at - 1];
-        matches->list.data[at] = match;
-    }
+/* Those of one priority stay in the order in which they were found. */
+static int compare(const void *a, const void *b) {
+    const opf_match *x = *(opf_match *const *)a, *y = *(opf_match *const *)b;
+    int p = x->pattern->priority, q = y->pattern->priority;
+    return p != q ? (p < q) - (p > q) : (x->found > y->found) - (x->found < y->found);
 }
 
 opf_matches *opf_patterns_match(const opf_patterns *patterns, opf_module *module, bool misses) {
     opf_matches *matches = OPF_NEW(module->arena, opf_matches);
     for (size_t p = 0; p < patterns->list.count; p++) each_graph(module->graph, visit_find, &(search){matches, patterns->list.data[p], misses});
-    sort(matches);
+    if (matches->list.count) qsort(matches->list.data, matches->list.count, sizeof *matches->list.data, compare);
     each_graph(module->graph, visit_take, matches);
     return matches;
 }
