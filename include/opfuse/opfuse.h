@@ -137,6 +137,7 @@ typedef struct opf_port {
     const char *const *dim_names; /* expression of symbols, or number, per axis */
     int by_value;              /* an input that is bound by value; others may turn up once its value is there */
     int sequence, optional;    /* it is a sequence; it may be absent */
+    const struct opf_map_keys *map_keys; /* internal: the model's file promises maps of these keys; NULL: no maps */
 } opf_port;
 size_t opf_model_inputs(const opf_model *model);
 size_t opf_model_outputs(const opf_model *model);
@@ -144,7 +145,7 @@ opf_port opf_model_input(const opf_model *model, size_t index);
 opf_port opf_model_output(const opf_model *model, size_t index);
 
 /* The file of an input or output: for a tensor as opf_array_read and opf_array_write; a .pb of a sequence is a SequenceProto, of an
- * optional an OptionalProto; NAME.npy of a sequence stands for NAME.0.npy, NAME.1.npy and so on, of an absent optional for no
+ * optional an OptionalProto; where the file of the model promises maps, a .pb of a sequence of maps is read too; NAME.npy of a sequence stands for NAME.0.npy, NAME.1.npy and so on, of an absent optional for no
  * file. `port` is one that the model describes. */
 opf_status opf_port_read(opf_array *out, opf_context *context, const opf_port *port, const char *path);
 opf_status opf_port_write(opf_context *context, const opf_port *port, const opf_array *array, const char *path);

@@ -126,7 +126,16 @@ static opf_status items_read(opf_array *out, opf_context *context, const opf_por
     return OPF_OK;
 }
 
+static opf_status maps_read(opf_array *out, opf_context *context, const opf_port *port, const char *path) {
+    opf_tensor *tensor;
+    const char *name = NULL;
+    opf_status status = opf_onnx_read_maps(&tensor, &name, port->map_keys, path, context->arena, context->diags);
+    if (status == OPF_OK) *out = opf_array_of(tensor, name);
+    return status;
+}
+
 opf_status opf_port_read(opf_array *out, opf_context *context, const opf_port *port, const char *path) {
+    if (ends_in(path, ".pb") && port->map_keys) return maps_read(out, context, port, path);
     if (ends_in(path, ".npy") && port->sequence) return items_read(out, context, port, path);
     if (ends_in(path, ".pb") && (port->sequence || port->optional)) return list_read(out, context, port, path);
     return opf_array_read(out, context, path);

@@ -99,6 +99,24 @@ static opf_port port_of(opf_arena *arena, const opf_value *value, const char *na
     return (opf_port){.name = opf_arena_string(arena, name), .dtype = (int)value->dtype, .rank = value->rank, .dims = dims, .dim_names = names};
 }
 
+/* Of an output that the file declares as maps: the classes of the ZipMap that makes it. */
+static const opf_map_keys *map_keys_of(opf_arena *arena, const opf_value *output) {
+    if (!output->producer || !opf_type_holds_map(output->declared)) return NULL;
+    const opf_attr *numbers = opf_node_attr(output->producer, "classlabels_int64s"), *texts = opf_node_attr(output->producer, "classlabels_strings");
+    opf_map_keys *keys = OPF_ARRAY(arena, opf_map_keys, 1);
+    if (numbers && numbers->kind == OPF_ATTR_INTS && numbers->count > 0) {
+        int64_t *copy = OPF_ARRAY(arena, int64_t, numbers->count);
+        memcpy(copy, numbers->ints, numbers->count * sizeof *copy);
+        *keys = (opf_map_keys){.numbers = copy, .count = numbers->count};
+        return keys;
+    }
+    if (!texts || texts->kind != OPF_ATTR_STRINGS) return NULL;
+    const char **copy = OPF_ARRAY(arena, const char *, texts->count + 1);
+    for (size_t i = 0; i < texts->count; i++) copy[i] = opf_arena_string(arena, texts->strings[i]);
+    *keys = (opf_map_keys){.texts = copy, .count = texts->count};
+    return keys;
+}
+
 void opf_model_describe(opf_model *model) {
     const opf_module *module = model->module;
     const opf_graph *graph = module->graph;
@@ -109,6 +127,7 @@ void opf_model_describe(opf_model *model) {
     model->outputs = OPF_ARRAY(model->arena, opf_port, model->n_outputs + 1);
     for (size_t i = 0; i < model->n_inputs; i++) model->inputs[i] = port_of(model->arena, graph->inputs.data[i], graph->inputs.data[i]->name);
     for (size_t i = 0; i < model->n_outputs; i++) model->outputs[i] = port_of(model->arena, graph->outputs.data[i], graph->output_names.data[i]);
+    for (size_t i = 0; i < model->n_outputs; i++) model->outputs[i].map_keys = map_keys_of(model->arena, graph->outputs.data[i]);
     for (size_t i = 0; i < model->n_inputs; i++) model->inputs[i].by_value = model->values && model->values[i];
     for (size_t i = 0; i < module->by_value.count; i++) model->inputs[module->by_value.data[i]->input_index].by_value = 1;
 }

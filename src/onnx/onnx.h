@@ -21,6 +21,17 @@ opf_status opf_onnx_read_tensor(opf_tensor **out, const char **name, const char 
  * Sequences of anything but tensors are refused. A file whose first field is an OptionalProto's tensor may also be that tensor. */
 opf_status opf_onnx_read_list(opf_tensor **out, const char **name, bool sequence, bool optional, const char *path, opf_arena *arena, opf_diags *diags);
 void opf_onnx_write_list(const opf_tensor *list, bool sequence, bool optional, const char *name, opf_text *out);
+
+/* The keys of maps in the order of the columns that stand for them: numbers, or texts where `numbers` is NULL. */
+typedef struct opf_map_keys {
+    const int64_t *numbers;
+    const char *const *texts;
+    size_t count;
+} opf_map_keys;
+
+/* One file of a SequenceProto of maps from these keys to float32: the tensor of their values, a row a map, a column a key. A file that
+ * is no such sequence is read as a TensorProto. Each map must hold each key once and no other. */
+opf_status opf_onnx_read_maps(opf_tensor **out, const char **name, const opf_map_keys *keys, const char *path, opf_arena *arena, opf_diags *diags);
 /* TensorProto bytes of a tensor, raw_data form. */
 void opf_onnx_write_tensor(const opf_tensor *tensor, const char *name, opf_text *out);
 

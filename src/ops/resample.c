@@ -178,7 +178,11 @@ static opf_status interpolated(opf_call *call, const opf_resize *resize, opf_dty
         taps[k] = taps_of(call, resize, &resize->axes[k], compute, domain);
         resized++;
     }
-    if (resized > most) return opf_call_error(call, "unsupported", "at most %d axes can be interpolated at once, and %d are", most, resized);
+    if (resized > most) {
+        opf_call_error(call, "unsupported", "at most %d axes can be interpolated at once, and %d are", most, resized);
+        opf_call_hint(call, "an axis of open size beside a fixed target counts; pin those that keep their size (--shape, --dim)");
+        return OPF_ERROR_INPUT;
+    }
     return finish(call, resize, weighted(call, resize, taps, 0, indices, compute));
 }
 

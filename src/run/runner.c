@@ -107,6 +107,11 @@ static int64_t value_of(const opf_runner *runner, opf_dim dim) {
     return result;
 }
 
+/* An axis of open size is not broadcast (ops/build.h); one that the file or the caller gives as 1 is. */
+static void suggest_pin(const opf_runner *runner, opf_diag *diag) {
+    opf_diag_detail(diags_of(runner), diag, "operands whose sizes are open are taken to be of one size; for a size of 1 that is broadcast, pin it: --shape INPUT=…,1,…");
+}
+
 static void report_check(const opf_runner *runner, int index, const int64_t *const *input_dims) {
     if (!runner->program) return;
     const opf_condition *check = &runner->program->checks.data[index];
@@ -119,6 +124,7 @@ static void report_check(const opf_runner *runner, int index, const int64_t *con
                                       check->axis, (long long)input_dims[check->input][check->axis], (long long)value_of(runner, check->want));
         opf_diag_detail(diags_of(runner), diag, "the input is %s", opf_text_string(&type));
         opf_text_free(&type);
+        if (input_dims[check->input][check->axis] == 1) suggest_pin(runner, diag);
         return;
     }
     opf_text text = {0};
@@ -128,6 +134,7 @@ static void report_check(const opf_runner *runner, int index, const int64_t *con
     opf_text_printf(&text, " (%lld)", (long long)value_of(runner, check->guard->right));
     opf_diag *diag = opf_diag_add(diags_of(runner), OPF_ERROR, "shape", place, "%s sizes do not fit each other: %s", check->counted ? "found" : "the inputs'", opf_text_string(&text));
     if (check->guard->why) opf_diag_detail(diags_of(runner), diag, "%s", check->guard->why);
+    if (check->guard->kind == OPF_GUARD_EQ && (value_of(runner, check->guard->left) == 1 || value_of(runner, check->guard->right) == 1)) suggest_pin(runner, diag);
     opf_text_free(&text);
 }
 

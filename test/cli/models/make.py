@@ -63,6 +63,21 @@ classes = h.make_graph([N("LinearClassifier", ["x"], ["label", "p"], domain="ai.
                           post_transform="SOFTMAX"), N("ZipMap", ["p"], ["scores"], domain="ai.onnx.ml", classlabels_strings=["ant", "bee", "cat"])], "maps", [port("x", ["n", 2])],
                        [port("label", ["n"], T.STRING), h.make_value_info("scores", h.make_sequence_type_proto(h.make_map_type_proto(T.STRING, h.make_tensor_type_proto(T.FLOAT, []))))])
 onnx.save(h.make_model(classes, opset_imports=[h.make_opsetid("", 17), h.make_opsetid("ai.onnx.ml", 3)], ir_version=8), os.path.join(OUT, "maps.onnx"))
+# data sets that store the maps: their keys in other orders; one without a key, one with other values
+rows = [{"cat": 1.1823489e-08, "bee": 0.99682730, "ant": 0.0031726828}, {"ant": 3.3982674e-09, "cat": 0.99999988, "bee": 1.4449802e-07}]
+for folder, changes in (("maps", {}), ("maps_lacking", {"bee": None}), ("maps_differing", {"bee": 0.75})):
+    data = onnx.SequenceProto(name="scores", elem_type=onnx.SequenceProto.MAP)
+    for number, row in enumerate(rows):
+        kept = {key: changes.get(key, value) if number == 1 else value for key, value in row.items()}
+        kept = {"dog" if value is None else key: 0.5 if value is None else value for key, value in kept.items()}
+        stored = data.map_values.add(key_type=T.STRING)
+        stored.string_keys.extend(key.encode() for key in kept)
+        stored.values.elem_type = onnx.SequenceProto.TENSOR
+        stored.values.tensor_values.extend(constant("", np.float32(value)) for value in kept.values())
+    os.makedirs(os.path.join(OUT, folder), exist_ok=True)
+    for name, message in (("input_0", constant("x", np.array([[1, 2], [3, -1]], np.float32))), ("output_0", constant("label", np.array(["bee", "cat"], object))), ("output_1", data)):
+        with open(os.path.join(OUT, folder, name + ".pb"), "wb") as file:
+            file.write(message.SerializeToString())
 # out of every range, on both sides of each limit
 edges = [0, -0.0, 0.5, -1.9, 127, 128, -129, 256, 32768, 65536, -32769, 2**31 - 1, 2**31, -2**31, -2**31 - 1, 2**32, 5e9, -5e9, 2.0**63, 2.0**64, -2.0**63, -2.0**64, 1e30, -1e30,
          np.inf, -np.inf, np.nan]

@@ -1,0 +1,1 @@
+2bee2catBlabel
