@@ -54,7 +54,7 @@ static int longest_unused(const opf_variants *variants) {
 static opf_status add(opf_session **out, opf_variants *variants, const opf_array *inputs) {
     variant v = {.used = variants->calls};
     opf_status status = opf_model_bind(&v.model, variants->model, inputs);
-    bool plain = !variants->tap_all && !variants->silent && variants->policy == v.model->context->options.policy;
+    bool plain = !variants->tap_all && !variants->silent && variants->policy == variants->model->context->options.policy; /* v.model: NULL where binding failed */
     if (status == OPF_OK)
         status = plain ? opf_session_new(&v.session, v.model) : opf_session_make(&v.session, v.model, variants->policy, variants->tap_all, variants->silent);
     if (status != OPF_OK || !v.session) {

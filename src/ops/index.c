@@ -86,10 +86,13 @@ bool opf_call_check_integer(opf_call *call, int input, const char *what) {
 
 /* Two constants compared; -1 where they are none. */
 static int compare_constants(opf_call *call, opf_dim left, opf_dim right, const char *what) {
-    int64_t difference;
-    if (!opf_is_int(opf_sub(call->pool, left, right), &difference)) return -1;
-    if (difference < 0) opf_call_error(call, "shape", "%s", what);
-    return difference >= 0;
+    int64_t a, b, difference;
+    bool holds;
+    if (opf_is_int(left, &a) && opf_is_int(right, &b)) holds = a >= b; /* their difference may wrap */
+    else if (opf_is_int(opf_sub(call->pool, left, right), &difference)) holds = difference >= 0;
+    else return -1;
+    if (!holds) opf_call_error(call, "shape", "%s", what);
+    return holds;
 }
 
 static const char *reason(opf_call *call, const char *what) { return opf_arena_printf(call->arena, "%s '%s': %s", call->node->op, call->node->name, what); }

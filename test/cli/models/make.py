@@ -58,6 +58,10 @@ tree = h.make_graph([N("TreeEnsembleRegressor", ["x"], ["y"], domain="ai.onnx.ml
                        nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"], nodes_truenodeids=[0, 0, 0], nodes_falsenodeids=[2, 0, 0], target_treeids=[0, 0], target_nodeids=[1, 2], target_ids=[0, 0],
                        target_weights=[1.0, 2.0])], "tree", [port("x", [2, 1])], [port("y", None)])
 onnx.save(h.make_model(tree, opset_imports=[h.make_opsetid("", 17), h.make_opsetid("ai.onnx.ml", 3)], ir_version=8), os.path.join(OUT, "tree_wrong.onnx"))
+# a depth whose difference to 1 wraps
+save("one_hot", [N("OneHot", ["x", "depth", "v"], ["y"])], [port("x", ["n"], T.INT64), port("depth", [], T.INT64), port("v", [2])], [port("y", None)])
+with open(os.path.join(OUT, "smallest.pb"), "wb") as file:
+    file.write(constant("depth", np.array(-2**63, np.int64)).SerializeToString())
 # what classifiers are exported as: the last node makes maps
 classes = h.make_graph([N("LinearClassifier", ["x"], ["label", "p"], domain="ai.onnx.ml", classlabels_strings=["ant", "bee", "cat"], coefficients=[1.0, 2.0, 3.0, 4.0, 5.0, -6.0], intercepts=[0.5, 0.25, 0.0],
                           post_transform="SOFTMAX"), N("ZipMap", ["p"], ["scores"], domain="ai.onnx.ml", classlabels_strings=["ant", "bee", "cat"])], "maps", [port("x", ["n", 2])],
