@@ -194,6 +194,8 @@ opf_status opf_model_graph(opf_model *model, const char *format, int after, char
 /* One HTML page that needs no other file and no network: the graph as read and fused, every kernel with its formula, bytes and
  * C, the workspace over time, refused uses with their reasons. Graphviz lays out the graphs; without it they stand in rows. */
 opf_status opf_model_report(opf_model *model, char **out);
+/* The same page with times: measured as opf_model_profile does, in the picture of a roofline, in a table, and with each kernel. */
+opf_status opf_model_report_profile(opf_model *model, const opf_array *inputs, int warmup, int runs, char **out);
 /* The model as read, as one ONNX file: functions inlined, constants inside, types found where none were given. */
 opf_status opf_model_save(opf_model *model, const char *path);
 /* The model as it is fused, as one ONNX file: each group of several nodes is a model-local function of the domain

@@ -1,8 +1,7 @@
 /* `profile`: where the time of a run goes; and the steps of runs, told to the caller. */
 #include <string.h>
 
-#include "api/session.h"
-#include "report/profile.h"
+#include "api/profile.h"
 
 /* ---- a call around each step ---- */
 
@@ -29,13 +28,17 @@ void opf_session_on_step(opf_session *session, void (*on_step)(void *data, int s
 
 /* ---- profile ---- */
 
-static opf_status measure(opf_session *session, const opf_array *inputs, int warmup, int runs, const char *const *formats, char **texts, opf_arena *arena) {
-    opf_measure measured;
-    opf_profile profile;
+opf_status opf_session_profile(opf_profile *out, opf_session *session, const opf_array *inputs, int warmup, int runs, opf_arena *arena) {
+    opf_measure *measured = OPF_NEW(arena, opf_measure);
     opf_status status = opf_session_prepare(session, inputs);
-    if (status == OPF_OK) status = opf_runner_measure(&measured, session->runner, session->inputs, session->outputs, warmup, runs, arena);
-    if (status != OPF_OK) return status;
-    opf_profile_make(&profile, session->pipeline.program, &measured, arena);
+    if (status == OPF_OK) status = opf_runner_measure(measured, session->runner, session->inputs, session->outputs, warmup, runs, arena);
+    if (status == OPF_OK) opf_profile_make(out, session->pipeline.program, measured, arena);
+    return status;
+}
+
+static opf_status measure(opf_session *session, const opf_array *inputs, int warmup, int runs, const char *const *formats, char **texts, opf_arena *arena) {
+    opf_profile profile;
+    opf_status status = opf_session_profile(&profile, session, inputs, warmup, runs, arena);
     for (size_t i = 0; formats[i] && status == OPF_OK; i++) {
         opf_text text = {0};
         status = opf_profile_print(&profile, formats[i], &text);

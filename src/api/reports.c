@@ -1,5 +1,5 @@
 /* Reports about a model: explain in its forms, graph, report. */
-#include "api/pipeline.h"
+#include "api/profile.h"
 #include "fuse/explain_json.h"
 #include "fuse/trace.h"
 #include "report/graph.h"
@@ -92,22 +92,65 @@ opf_status opf_model_graph(opf_model *model, const char *format, int after, char
     return status;
 }
 
+/* ---- the page ---- */
+
+/* What the page shows of the model itself; `before` is NULL once the page has taken it over. */
+typedef struct page_parts {
+    json_t *before;
+    bool laid_out;
+    int64_t unfused_bytes;
+} page_parts;
+
+static opf_status begin_page(page_parts *parts, opf_model *model) {
+    *parts = (page_parts){.unfused_bytes = -1};
+    opf_module *module;
+    opf_status status = opf_model_as_read(&module, model);
+    if (status == OPF_OK) parts->before = opf_page_before(module, &parts->laid_out);
+    return status;
+}
+
+static opf_status print_page(page_parts *parts, opf_model *model, const opf_program *program, const opf_profile *profile, char **out) {
+    opf_status status = unfused_workspace(model, &parts->unfused_bytes);
+    if (status != OPF_OK) return status;
+    opf_text text = {0};
+    status = opf_page_print(program, parts->before, parts->laid_out, parts->unfused_bytes, profile, opf_version(), &text);
+    parts->before = NULL;
+    if (status == OPF_OK) *out = opf_text_take(&text);
+    opf_text_free(&text);
+    return status;
+}
+
 opf_status opf_model_report(opf_model *model, char **out) {
     *out = NULL;
-    opf_module *module;
-    bool laid_out;
-    int64_t unfused = -1;
-    opf_status status = opf_model_as_read(&module, model);
+    page_parts parts;
+    opf_status status = begin_page(&parts, model);
     if (status != OPF_OK) return status;
-    json_t *before = opf_page_before(module, &laid_out);
     opf_pipeline pipeline = pipeline_of(model);
     status = opf_pipeline_run(&pipeline, OPF_TO_PROGRAM);
-    if (status == OPF_OK && !pipeline.stopped) status = unfused_workspace(model, &unfused);
-    opf_text text = {0};
-    if (status == OPF_OK && !pipeline.stopped) status = opf_page_print(pipeline.program, before, laid_out, unfused, opf_version(), &text);
-    else json_decref(before);
-    if (status == OPF_OK && !pipeline.stopped) *out = opf_text_take(&text);
-    opf_text_free(&text);
+    if (status == OPF_OK && !pipeline.stopped) status = print_page(&parts, model, pipeline.program, NULL, out);
+    json_decref(parts.before);
     opf_pipeline_free(&pipeline);
+    return status;
+}
+
+opf_status opf_model_report_profile(opf_model *model, const opf_array *inputs, int warmup, int runs, char **out) {
+    *out = NULL;
+    opf_arena *arena = opf_arena_new();
+    opf_session *session = NULL;
+    opf_model *bound = NULL;
+    opf_profile profile;
+    page_parts parts = {0};
+    opf_status status = model->needs_values ? opf_model_bind(&bound, model, inputs) : OPF_OK;
+    if (bound) model = bound;
+    if (status == OPF_OK) status = begin_page(&parts, model);
+    if (status == OPF_OK) status = opf_session_make(&session, model, model->context->options.policy, false, false);
+    if (status == OPF_OK && session) {
+        status = opf_session_profile(&profile, session, inputs, warmup, runs, arena);
+        if (status == OPF_OK) status = print_page(&parts, model, session->pipeline.program, &profile, out);
+    }
+    json_decref(parts.before);
+    opf_session_free(session);
+    opf_model_free(bound);
+    opf_arena_free(arena);
     return status;
 }

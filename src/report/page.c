@@ -1,4 +1,4 @@
-/* The report's page: its data as JSON, between the embedded parts page.html, page.css, page_words.js and page.js. */
+/* The report's page: its data as JSON, between the embedded parts page.html, page.css, page_words.js, page_roofline.js and page.js. */
 #include "report/page.h"
 
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "report/expression.h"
 #include "report/memory.h"
 #include "report/picture.h"
+#include "report/roofline.h"
 
 extern const char opf_embedded_page_html[], opf_embedded_page_css[], opf_embedded_page_js[];
 
@@ -164,7 +165,7 @@ static void print_page(json_t *data, const char *model, opf_text *out)
     }
 }
 
-opf_status opf_page_print(const opf_program *program, json_t *before, bool laid_out, int64_t unfused_bytes, const char *version, opf_text *out)
+opf_status opf_page_print(const opf_program *program, json_t *before, bool laid_out, int64_t unfused_bytes, const opf_profile *profile, const char *version, opf_text *out)
 {
     opf_parts parts = opf_fusion_parts(program->fusion, program->module->arena);
     json_t *texts;
@@ -180,6 +181,8 @@ opf_status opf_page_print(const opf_program *program, json_t *before, bool laid_
                              opf_memory_object(program, unfused_bytes));
     if (!data)
         opf_out_of_memory();
+    if (profile)
+        json_object_set_new(data, "roofline", opf_roofline_object(profile));
     print_page(data, program->module->path ? program->module->path : "", out);
     json_decref(data);
     return OPF_OK;

@@ -411,6 +411,7 @@ function details() {
       gain > 0 && make("span", {}, "unfused ", make("b", {}, bytes(group.bytes_before)), make("b", {class: "good"}, ` −${Math.round(100 * gain / group.bytes_before)} %`)),
       group.extra.never_stored > 0 && make("span", {}, "never stored ", make("b", {}, bytes(group.extra.never_stored))),
       group.flops > 0 && make("span", {}, make("b", {}, number(group.flops)), " FLOP")),
+    ...Roofline.facts(group),
     out && make("p", {class: "facts"}, `${node}: ${out.why}` + (out.into ? ` (into ${out.into})` : "")),
     make("h3", {}, plural(group.nodes.length, "node")),
     make("div", {class: "members"}, group.nodes.map(name => make("button", {onclick: () => { choose(group, name); before.reveal(before.boxes.filter(e => e.box.name === name)); }}, make("small", {}, group.copied.has(name) ? name + " (again)" : name)))),
@@ -434,6 +435,7 @@ function hover(group) {
   before.link(group);
   after.link(group);
   Memory.mark(group);
+  Roofline.mark(group, state.group);
   if (linkedRow) linkedRow.classList.remove("linked");
   linkedRow = group && rows.get(group);
   if (linkedRow) linkedRow.classList.add("linked");
@@ -466,7 +468,7 @@ function choose(group, name) {
 function showTab(tab) {
   state.tab = tab;
   document.querySelectorAll("#tabs button").forEach(button => button.setAttribute("aria-selected", button.dataset.tab === tab));
-  for (const name of ["kernels", "refused", "detail"]) $("tab-" + name).hidden = name !== tab;
+  for (const name of ["kernels", "refused", "detail", "time"]) $("tab-" + name).hidden = name !== tab;
 }
 
 function showGraph(at) {
@@ -567,7 +569,8 @@ function start() {
   listKernels();
   listRefused();
   details();
-  showTab("kernels");
+  Roofline.begin(data, groups, {hover, choose, tip, tint});
+  showTab(data.roofline ? "time" : "kernels");
   showGraph(0);
   Memory.show();
   mark();
@@ -577,7 +580,7 @@ function start() {
     sorting.by = th.dataset.sort;
     listKernels();
   }));
-  addEventListener("resize", () => { Memory.show(); Memory.mark(null); before.apply(); after.apply(); });
+  addEventListener("resize", () => { Memory.show(); Roofline.show(); hover(null); before.apply(); after.apply(); });
   addEventListener("keydown", event => {
     if (event.target === $("search") || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "/") { event.preventDefault(); $("search").focus(); }

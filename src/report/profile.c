@@ -1,6 +1,7 @@
 /* Times of steps beside what bytes and FLOPs allow, and a sentence for each step that is far from it. */
 #include "report/profile.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,19 +86,21 @@ static void fill_work(opf_step_profile *s, const opf_program *program, const opf
 
 /* ---- limits ---- */
 
-/* The level of the caches that holds all that a call touches, and its rate with all threads. */
+void opf_levels(opf_level *out, const opf_machine *machine, int threads) {
+    out[0] = (opf_level){OPF_LIMIT_L1, (double)machine->l1_bytes * threads, machine->l1_bandwidth * threads};
+    out[1] = (opf_level){OPF_LIMIT_L2, (double)machine->l2_bytes * threads, machine->l2_bandwidth * threads};
+    out[2] = (opf_level){OPF_LIMIT_L3, (double)machine->l3_bytes, machine->l3_bandwidth * threads};
+    out[3] = (opf_level){OPF_LIMIT_MEMORY, INFINITY, machine->dram_bandwidth};
+}
+
+/* The level that holds all that a call touches, and its rate with all threads. */
 static opf_limit level_of(const opf_machine *machine, double bytes, int threads, double *rate) {
-    const struct { opf_limit limit; double size, rate; } levels[] = {
-        {OPF_LIMIT_L1, (double)machine->l1_bytes * threads, machine->l1_bandwidth * threads},
-        {OPF_LIMIT_L2, (double)machine->l2_bytes * threads, machine->l2_bandwidth * threads},
-        {OPF_LIMIT_L3, (double)machine->l3_bytes, machine->l3_bandwidth * threads},
-    };
-    for (size_t i = 0; i < OPF_COUNT(levels); i++) {
-        *rate = levels[i].rate;
-        if (bytes <= levels[i].size) return levels[i].limit;
-    }
-    *rate = machine->dram_bandwidth;
-    return OPF_LIMIT_MEMORY;
+    opf_level levels[OPF_LEVELS];
+    int i = 0;
+    opf_levels(levels, machine, threads);
+    while (i + 1 < OPF_LEVELS && bytes > levels[i].size) i++;
+    *rate = levels[i].rate;
+    return levels[i].limit;
 }
 
 static void fill_limit(opf_step_profile *s, const opf_machine *machine) {
@@ -140,7 +143,7 @@ static const char *diagnose(const opf_step_profile *s, const opf_step *step, int
     if (s->parts > 1 && s->balance > UNBALANCED)
         return opf_arena_printf(arena, "its threads wait for one another: the slowest part takes %.1f times the mean one", s->balance);
     if (reached >= 100 * NEAR_ENOUGH) return NULL;
-    if (per_call(s) < SHORT_MS) return opf_arena_printf(arena, "short: %.1f microseconds a call, %d calls; calling it weighs as much as its work", 1e3 * per_call(s), s->calls);
+    if (per_call(s) < SHORT_MS) return opf_arena_printf(arena, "short: %.2f microseconds a call, %d call%s; calling it weighs as much as its work", 1e3 * per_call(s), s->calls, s->calls == 1 ? "" : "s");
     if (threads > 1 && s->parts == 1 && per_call(s) > WORTH_THREADS_MS)
         return step->kind == OPF_RUN_KERNEL ? "it runs in one thread: too few independent pieces of work, or too little work in each" : "it runs in one thread: steps of this kind are not split";
     if (step->kind == OPF_RUN_LIBRARY) return "a library kernel: it is called as it stands and fuses with nothing";

@@ -8,6 +8,11 @@
 typedef enum opf_limit { OPF_LIMIT_NONE, OPF_LIMIT_ARITHMETIC, OPF_LIMIT_L1, OPF_LIMIT_L2, OPF_LIMIT_L3, OPF_LIMIT_MEMORY } opf_limit;
 const char *opf_limit_name(opf_limit limit); /* "none", "arithmetic", "L1", … */
 
+/* The levels of the memory, fastest first: what each holds and the rate at which `threads` threads read and write it. */
+enum { OPF_LEVELS = 4 };
+typedef struct opf_level { opf_limit limit; double size, rate; } opf_level; /* bytes (of memory: infinite), bytes a second */
+void opf_levels(opf_level *out, const opf_machine *machine, int threads);
+
 /* One step of the program with its figures. Times in milliseconds, of one run. */
 typedef struct opf_step_profile {
     int step;

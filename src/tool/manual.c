@@ -38,7 +38,8 @@ static const struct { const char *verb, *text, *example; } pages[] = {
      "opfuse match model.onnx --patterns my.patterns"},
     {"ops", "Lists the supported operators with versions, types, form and kind.", "opfuse ops --json"},
     {"report", "Writes one self-contained page: the graph as read beside the kernels, what each kernel computes, reads and writes, its C text, the workspace over time, and for every use of a "
-               "value that was not fused the reason and what would allow it. It needs no network.",
+               "value that was not fused the reason and what would allow it. It needs no network. With --profile the model is run too, as by opfuse profile: the page then has a roofline plot, "
+               "a table of times and limits, and for each slow step a sentence of diagnosis.",
      "opfuse report model.onnx -o report.html"},
     {"rules", "Lists the rules that decide about every use of a value, with the sentence that explain prints and what would allow what a rule refuses. Fields in braces stand for the nodes at hand.",
      "opfuse rules"},

@@ -103,6 +103,7 @@ static bool set_bounds(tool *t, const char *argument) { (void)argument; return t
 static bool set_bisect(tool *t, const char *argument) { (void)argument; return t->bisect = true; }
 static bool set_against(tool *t, const char *argument) { return *(t->against = argument) != '\0'; }
 static bool set_check(tool *t, const char *argument) { (void)argument; return t->check_groups = true; }
+static bool set_profile(tool *t, const char *argument) { (void)argument; return t->profile = true; }
 static bool set_before(tool *t, const char *argument) { (void)argument; return t->before = true; }
 static bool set_after(tool *t, const char *argument) { (void)argument; return t->after = true; }
 static bool set_trace(tool *t, const char *argument) { (void)argument; return t->trace = true; }
@@ -150,8 +151,9 @@ static const option options[] = {
     {"--embed-weights", NULL, FOR_BUILD, "plain C: the weights go into the object", set_embed_weights},
     {"--check", NULL, FOR_BUILD, "runs every group on seeded and special values beside the evaluator; takes apart what is beyond its bound", set_check},
     {"--max-ram", "N[K|M|G]", FOR_BUILD, "fails where workspace, inputs and outputs take more bytes", set_max_ram},
-    {"--warmup", "W", FOR_BENCH | FOR_PROFILE, "runs before those that count (3)", set_warmup},
-    {"--runs", "R", FOR_BENCH | FOR_PROFILE, "runs that count (20)", set_runs},
+    {"--profile", NULL, FOR_REPORT, "runs the model too: times, limits and a roofline plot, as `opfuse profile` measures them", set_profile},
+    {"--warmup", "W", FOR_BENCH | FOR_PROFILE | FOR_REPORT, "runs before those that count (3)", set_warmup},
+    {"--runs", "R", FOR_BENCH | FOR_PROFILE | FOR_REPORT, "runs that count (20)", set_runs},
     {"--budget", "N[s|m]", FOR_TUNE, "how long the search may take (60s)", set_budget},
     {"--export", "FILE", FOR_TUNE, "writes the database as text", set_export},
     {"--import", "FILE", FOR_TUNE, "takes such text into the database; the faster of two schedules stays", set_import},

@@ -27,6 +27,7 @@ typedef struct tool {
     const char *suite, *junit, *exceptions;
     int jobs;                  /* 0: as many as there are cores */
     int warmup, runs;
+    bool profile;              /* report: with times */
     bool embed_weights, check_groups;
     bool bounds, bisect;
     int64_t max_ram;           /* bytes; 0: no limit */

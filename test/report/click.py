@@ -5,7 +5,7 @@
 
 For each model the report is made, opened in headless Chromium and used with the mouse and the keyboard: hover and click link
 both pictures and the lists, sorting sorts, the search finds, zoom and drag move, Escape lets go; nothing may be asked of the
-network and nothing may go wrong on the console. Then the same page without Graphviz. The names in markup.onnx, beside this file,
+network and nothing may go wrong on the console. The report with times: points, roofs and rows belong together. Then the same page without Graphviz. The names in markup.onnx, beside this file,
 are pieces of HTML and JavaScript. Status 1 where something does not hold, 77
 where there is no browser."""
 import argparse
@@ -150,6 +150,59 @@ def views_move(page):
     expect(fitted, "Fit shows the whole graph")
 
 
+def times_are_shown(page, opfuse, model, folder, screenshots):
+    """The report with --profile: every step below its roof, in the table, and tied to its kernel."""
+    html = os.path.join(folder, "measured.html")
+    subprocess.run([opfuse, "report", model, "-o", html, "-q", "--profile", "--warmup", "1", "--runs", "3", "--threads", "2"], check=True)
+    page.open(html)
+    settle(page)
+    schemes(page, screenshots, os.path.basename(os.path.dirname(os.path.abspath(model))) + "-measured")
+    log = json.loads(page.run("document.getElementById('data').textContent"))
+    plot, kernels = log["roofline"], log["memory"]["steps"]
+    placed = [s for s in plot["steps"] if s["at"]]
+    expect(count(page, "#roofline .point") == len(placed) > 0, "a point for each step that has a place")
+    expect(count(page, "#tab-time tbody tr[data-step]") == len(plot["steps"]), "a row for each step")
+    expect(count(page, "#tab-time tbody tr.why") == sum(s["diagnosis"] is not None for s in plot["steps"]), "a sentence for each step that is far from its limit")
+    expect(count(page, "#roofline .roof") == len(plot["roofs"]) == 6, "two threads have two peaks and four slopes")
+    expect(abs(sum(s["share"] for s in plot["steps"]) - 1) < 1e-3, "the shares of all steps are the whole")
+    astray = page.run("""(() => { const p = document.querySelector('#roofline').getBoundingClientRect();
+        return [...document.querySelectorAll('#roofline text')].filter(e => { const r = e.getBoundingClientRect();
+          return r.left < p.left - 1 || r.right > p.right + 1 || r.top < p.top - 1 || r.bottom > p.bottom + 1; }).map(e => e.textContent).join(', '); })()""")
+    expect(astray == "", f"every word stands inside the plot: {astray}")
+    covered = page.run("""(() => { const all = [...document.querySelectorAll('#roofline .label, #roofline .tick')].map(e => [e.textContent, e.getBoundingClientRect()]);
+        for (let i = 0; i < all.length; i++) for (let k = i + 1; k < all.length; k++) { const [a, r] = all[i], [b, q] = all[k];
+          if (r.left < q.right - 1 && q.left < r.right - 1 && r.top < q.bottom - 3 && q.top < r.bottom - 3) return a + ' and ' + b; }
+        return ''; })()""")
+    expect(covered == "", f"names of points do not cover each other: {covered}")
+    hidden = page.run("""(() => { const points = [...document.querySelectorAll('#roofline .point')].map(e => e.getBoundingClientRect());
+        return [...document.querySelectorAll('#roofline .tick')].filter(e => { const r = e.getBoundingClientRect();
+          return points.some(q => r.left < q.right - 1 && q.left < r.right - 1 && r.top < q.bottom - 4 && q.top < r.bottom - 4); }).map(e => e.textContent).join(', '); })()""")
+    expect(hidden == "", f"no point covers the numbers of the axes: {hidden}")
+    wide = page.run("(() => { const t = document.getElementById('tab-time'); return t.scrollWidth > t.clientWidth; })()")
+    expect(not wide, "the table needs no scrolling to the side")
+    step = next((s for s in reversed(placed) if kernels[s["step"]]["group"] is not None), None)  # drawn last: under nothing
+    if step is None:
+        return
+    group, point = kernels[step["step"]]["group"], f"document.querySelector('#roofline .point[data-step=\"{step['step']}\"]')"
+    page.hover(point)
+    expect(count(page, "#tab-time tr.linked[data-step]") >= 1 and count(page, "#roofline .point.linked") >= 1, "hovering over a point marks its row")
+    expect(not page.run("document.getElementById('tip').hidden") and "GFLOP/s" in page.run("document.getElementById('tip').textContent"), "the tooltip tells its figures")
+    page.click(point)
+    settle(page)
+    expect(page.run("document.querySelector('#tab-detail h2').textContent").endswith(f"#{group}"), "a click on a point chooses its kernel")
+    expect("GB/s" in page.run("(document.querySelector('#tab-detail .measured-facts') || {}).textContent || ''"), "the details hold its times")
+    expect(count(page, f"#tab-kernels tr.selected[data-group='{group}']") == 1, "the list of kernels shows it")
+    expect(count(page, "#roofline .point.selected") >= 1, "the point is marked as chosen")
+    page.key("Escape", 27)
+    expect(count(page, "#roofline .point.selected") == 0, "Escape lets the point go")
+    page.click("document.querySelector('#tabs [data-tab=time]')")
+    page.click("document.querySelector('#tab-time tbody tr[data-step]')")
+    settle(page)
+    first = kernels[plot["steps"][0]["step"]]["group"]
+    expect(first is None or page.run("document.querySelector('#tab-detail h2').textContent").endswith(f"#{first}"), "a row of times chooses its kernel")
+    expect(not page.complaints(), "; ".join(page.complaints()))
+
+
 def is_quick(page):
     """What a movement of the mouse asks for must be short even for large graphs: marks, style and layout of both pictures."""
     took = page.run("(() => { const boxes = document.querySelectorAll('#pane-after .box'), times = [];"
@@ -192,7 +245,9 @@ def try_model(page, opfuse, model, folder, screenshots):
     page.open(html)
     settle(page)
     is_quick(page)
+    expect(page.run("document.getElementById('pane-roofline').hidden"), "no plot where nothing was measured")
     expect(not page.complaints(), "; ".join(page.complaints()))
+    times_are_shown(page, opfuse, model, folder, screenshots)
 
 
 def try_without_graphviz(page, opfuse, model, folder):
