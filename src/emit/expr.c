@@ -133,7 +133,7 @@ static const op_row ops[OPF_OP_COUNT] = {
     [OPF_OP_XOR] = {"^", NULL, LEVEL_BITS},       [OPF_OP_BITAND] = {"&", NULL, LEVEL_BITS},
     [OPF_OP_BITOR] = {"|", NULL, LEVEL_BITS},     [OPF_OP_BITXOR] = {"^", NULL, LEVEL_BITS},
     [OPF_OP_SHL] = {NULL, "shl", 0},              [OPF_OP_SHR] = {NULL, "shr", 0},
-    [OPF_OP_ACCUMULATE] = {"+", "add", LEVEL_SUM},
+    [OPF_OP_ACCUMULATE] = {"+", "add", LEVEL_SUM}, [OPF_OP_EXP_BELOW] = {NULL, "exp_below", 0},
 };
 
 static void open(printer *p, bool brackets) { if (brackets) opf_text_add(p->out, "("); }

@@ -38,6 +38,7 @@ typedef enum opf_scalar_op {
     OPF_OP_SINH, OPF_OP_COSH, OPF_OP_TANH, OPF_OP_ASINH, OPF_OP_ACOSH, OPF_OP_ATANH,
     OPF_OP_FLOOR, OPF_OP_CEIL, OPF_OP_ROUND /* half to even */, OPF_OP_TRUNC,
     OPF_OP_ISNAN, OPF_OP_ISINF,
+    OPF_OP_EXP_BELOW, /* float32: exp of what is at most 0, or NaN; schedules write it */
     OPF_OP_CODE,     /* the bits that store a value of a type of at most 8 bits, as uint8; schedules write it */
     /* binary; arithmetic needs equal operand types and keeps them, comparisons give bool */
     OPF_OP_ADD, OPF_OP_SUB, OPF_OP_MUL,
@@ -53,6 +54,8 @@ typedef enum opf_scalar_op {
     OPF_OP_ACCUMULATE, /* floats: a + b, where b may be a product that is not rounded by itself; schedules write it */
     OPF_OP_COUNT
 } opf_scalar_op;
+
+static inline bool opf_op_is_exp(unsigned op) { return op == OPF_OP_EXP || op == OPF_OP_EXP_BELOW; }
 
 /* One row per operation: its spelling in the text form and what the cost model and the emitter need to know. */
 typedef struct opf_scalar_op_info {

@@ -414,7 +414,7 @@ static const opf_stage *stage_of(const planner *p, const opf_expr *e)
 static bool is_power(const planner *p, const opf_expr *e)
 {
     const opf_stage *stage = stage_of(p, e);
-    return stage && stage->body->kind == OPF_EXPR_UNARY && stage->body->op == OPF_OP_EXP;
+    return stage && stage->body->kind == OPF_EXPR_UNARY && opf_op_is_exp(stage->body->op);
 }
 
 /* x - m, m the largest of something; written out or a stage of its own? */

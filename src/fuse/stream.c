@@ -44,7 +44,7 @@ static bool is_read_at(const streaming *t, const opf_expr *load, const opf_block
 
 static const opf_expr *shifted(const opf_block_stage *placed) {
     const opf_expr *e = placed->term;
-    bool power = e->kind == OPF_EXPR_UNARY && e->op == OPF_OP_EXP && e->args[0]->kind == OPF_EXPR_BINARY && e->args[0]->op == OPF_OP_SUB;
+    bool power = e->kind == OPF_EXPR_UNARY && opf_op_is_exp(e->op) && e->args[0]->kind == OPF_EXPR_BINARY && e->args[0]->op == OPF_OP_SUB;
     return power ? e->args[0] : NULL;
 }
 

@@ -2,7 +2,7 @@
  *
  * window.c   padding of small windows as stages of its own; window_plane.c: windows over planes of narrow lines
  * bytes.c    results several elements of which share a byte
- * divide.c   divisions by what is computed once for many elements
+ * divide.c   divisions by what is computed once for many elements; power.c: e^x where x cannot be above 0
  * expand.c   which stages are kept; every other one is inlined
  * attach.c   where kept stages are computed, and over which variables; batch.c: planes for several values of the axis around
  * linear.c   loads at multi-dimensional indices → offsets; conditions that guard loads

@@ -108,7 +108,7 @@ static void emit_largest(const stream *t, opf_block *row, const pass *p) {
     if (p->is_last) none = opf_binary(pool, OPF_OP_AND, none, opf_unary(pool, OPF_OP_NOT, p->is_last));
     opf_code_store(s, row, t->shift, lane, p->is_last ? opf_select(pool, none, zero, new) : new);
     const opf_expr *same = opf_binary(pool, OPF_OP_EQ, old, new), *one = opf_real(pool, OPF_FLOAT32, 1);
-    opf_code_store(s, row, t->factor, lane, opf_select(pool, same, one, opf_unary(pool, OPF_OP_EXP, opf_binary(pool, OPF_OP_SUB, old, new))));
+    opf_code_store(s, row, t->factor, lane, opf_select(pool, same, one, opf_unary(pool, OPF_OP_EXP_BELOW, opf_binary(pool, OPF_OP_SUB, old, new))));
 }
 
 /* sum so far = sum so far * factor + sum of the block */

@@ -3,6 +3,7 @@
  * no borders to cut off, and each element of the operand is copied once but read by many taps. Along the last axis positions
  * lie by phase u % stride, then by place u / stride, so that neighbouring outputs read neighbours whatever the stride. */
 #include "loop/divide.h"
+#include "loop/power.h"
 #include "loop/window.h"
 
 enum {
@@ -305,7 +306,7 @@ void opf_take_stages(opf_scheduler *s) {
     numbering n = {s->n_inputs, stages, made};
     for (int i = 0; i < count; i++) {
         opf_stage *stage = opf_arena_copy(s->arena, group->stages.list.data[i], sizeof *stage);
-        stage->body = opf_divisions_out(s->pool, group, stage, stage->body);
+        stage->body = opf_powers_below(s->pool, group, stage, opf_divisions_out(s->pool, group, stage, stage->body));
         int padding = add_window(s, stage, i, &n, made);
         stages[i] = add_stage(s, stage, padding, &n);
     }

@@ -76,9 +76,9 @@ static inline double opf_trunc_f64(double x) { return __builtin_trunc(x); }
 #define OPF_LN2_LOW 0x1.7f7d1cp-20f
 #define OPF_ROUNDER 0x1.8p23f /* x + this has round(x) in the low bits of its mantissa */
 
-/* e^x = 2^n * (1 + w): w, and n + OPF_ROUNDER in *rounded. */
-static inline float opf_exp_parts_f32(float x, float *rounded) {
-    float t = opf_fma_f32(x, OPF_LOG2_E, OPF_ROUNDER), n = t - OPF_ROUNDER;
+/* e^x = 2^n * (1 + w): w, and n + rounder in *rounded. `rounder` is OPF_ROUNDER, or that and a small even number. */
+static inline float opf_exp_parts_f32(float x, float rounder, float *rounded) {
+    float t = opf_fma_f32(x, OPF_LOG2_E, rounder), n = t - rounder;
     float r = opf_fma_f32(n, -OPF_LN2_LOW, opf_fma_f32(n, -OPF_LN2_HIGH, x));
     float q = opf_fma_f32(0x1.6a414cp-10f, r, 0x1.1239c8p-7f);
     q = opf_fma_f32(q, r, 0x1.5558bcp-5f);
@@ -95,17 +95,25 @@ static inline float opf_exp_f32(float x) {
      * scores of attention all go there. */
     float c = -104.0f > x ? 0.0f : x, t;
     c = 89.0f < c ? 89.0f : c;
-    float w = opf_exp_parts_f32(c, &t);
+    float w = opf_exp_parts_f32(c, OPF_ROUNDER, &t);
     /* 2^n in two steps: results may be denormal or infinite */
     int32_t n = (int32_t)(opf_bits_of_f32(t) - opf_bits_of_f32(OPF_ROUNDER)), half = n >> 1;
     float r = (1.0f + w) * opf_f32_of_bits((uint32_t)(half + 127) << 23) * opf_f32_of_bits((uint32_t)(n - half + 127) << 23);
     return -104.0f > x ? 0.0f : r;
 }
+/* exp of what is at most 0, or NaN: the same bits in two thirds of the time. Softmax takes it, of elements less the largest.
+ * 2^n is applied as 2^(n + 24), then 2^-24, so that the last product alone rounds. Arguments stop where n is -151 and 2^(n + 24)
+ * counts as 0: a result of 0 takes no steps through denormal numbers. */
+static inline float opf_exp_below_f32(float x) {
+    float c = -104.6f > x ? -104.6f : x, t;
+    float w = opf_exp_parts_f32(c, OPF_ROUNDER + 24.0f, &t), p = opf_power_of_two_f32(t);
+    return opf_fma_f32(w, p, p) * 0x1p-24f;
+}
 
 static inline float opf_expm1_f32(float x) {
     float c = -20.0f > x ? -20.0f : x, t;
     c = 89.0f < c ? 89.0f : c;
-    float w = opf_exp_parts_f32(c, &t);
+    float w = opf_exp_parts_f32(c, OPF_ROUNDER, &t);
     int32_t n = (int32_t)(opf_bits_of_f32(t) - opf_bits_of_f32(OPF_ROUNDER)), up = n > 126 ? 2 : 0;
     float p = opf_f32_of_bits((uint32_t)(n - up + 127) << 23), scale = up ? 4.0f : 1.0f;
     float r = opf_fma_f32(w, p, p - (up ? 0.25f : 1.0f)) * scale;
@@ -151,7 +159,7 @@ static inline float opf_tanh_f32(float x) {
     s = opf_fma_f32(s, u, -0x1.555548p-2f);
     s = opf_fma_f32(s * u, a, a);
     float b = 18.2f < a + a ? 18.2f : a + a, t;
-    float w = opf_exp_parts_f32(b, &t), p = opf_power_of_two_f32(t);
+    float w = opf_exp_parts_f32(b, OPF_ROUNDER, &t), p = opf_power_of_two_f32(t);
     float l = 1.0f - 2.0f / opf_fma_f32(w, p, p + 1.0f); /* e^b + 1 = w p + (p + 1): one rounding less */
     return opf_copysign_f32(a < 0.55f ? s : l, x);
 }

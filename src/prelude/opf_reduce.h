@@ -67,6 +67,7 @@ static inline float opf_prod_f32(const float *x, int64_t n) {
 #undef OPF_PART
 }
 #endif
+#ifdef OPF_EXACT
 static inline float opf_max_reduce_f32(const float *x, int64_t n) {
 #define OPF_PART(i, k) opf_vload_part_or(x + (i), k, -__builtin_inff())
     OPF_REDUCE_F32(opf_vmax, opf_vmax_lanes, -__builtin_inff(), OPF_FIRST, OPF_PART)
@@ -76,8 +77,28 @@ static inline float opf_min_reduce_f32(const float *x, int64_t n) {
 #define OPF_PART(i, k) opf_vload_part_or(x + (i), k, __builtin_inff())
     OPF_REDUCE_F32(opf_vmin, opf_vmin_lanes, __builtin_inff(), OPF_FIRST, OPF_PART)
 #undef OPF_PART
-#undef OPF_FIRST
 }
+#else
+/* Extremes of numbers in one instruction a vector, NaNs looked for beside them, two vectors at a time. */
+#define OPF_EXTREME_F32(step, lanes, start)                                                                            \
+    opf_vf a0 = opf_vsplat(start), a1 = a0, a2 = a0, a3 = a0;                                                          \
+    opf_vnans nans = opf_vunordered(a0, a0);                                                                           \
+    int64_t i = 0;                                                                                                     \
+    for (; i + 4 * OPF_LANES <= n; i += 4 * OPF_LANES) {                                                               \
+        opf_vf v0 = OPF_FIRST(i), v1 = OPF_FIRST(i + OPF_LANES), v2 = OPF_FIRST(i + 2 * OPF_LANES), v3 = OPF_FIRST(i + 3 * OPF_LANES); \
+        a0 = step(a0, v0), a1 = step(a1, v1), a2 = step(a2, v2), a3 = step(a3, v3);                                    \
+        nans |= opf_vunordered(v0, v1) | opf_vunordered(v2, v3);                                                       \
+    }                                                                                                                  \
+    for (; i < n; i += OPF_LANES) {                                                                                    \
+        opf_vf v = i + OPF_LANES <= n ? OPF_FIRST(i) : opf_vload_part_or(x + i, (int)(n - i), start);                  \
+        a0 = step(a0, v);                                                                                              \
+        nans |= opf_vunordered(v, v);                                                                                  \
+    }                                                                                                                  \
+    return opf_vany_nan(nans) ? __builtin_nanf("") : lanes(step(step(a0, a1), step(a2, a3)));
+static inline float opf_max_reduce_f32(const float *x, int64_t n) { OPF_EXTREME_F32(opf_vlarger, opf_vlargest_lane, -__builtin_inff()) }
+static inline float opf_min_reduce_f32(const float *x, int64_t n) { OPF_EXTREME_F32(opf_vsmaller, opf_vsmallest_lane, __builtin_inff()) }
+#endif
+#undef OPF_FIRST
 #ifndef OPF_EXACT
 /* Sums of products, fused multiply-adds where the instruction set has them. */
 static inline float opf_sumsq_f32(const float *x, int64_t n) {

@@ -29,13 +29,45 @@ static inline opf_vf opf_vsplat(float x) { return x - (opf_vf){0}; }
 static inline opf_vf opf_vselect(opf_vi mask, opf_vf then, opf_vf otherwise) {
     return (opf_vf)(((opf_vi)then & mask) | ((opf_vi)otherwise & ~mask));
 }
-/* A NaN in either operand comes through. Under OPF_EXACT +0 is above -0, so that the order of the operands is of no matter. */
 #ifdef OPF_EXACT
+/* A NaN in either operand comes through; +0 is above -0, so that the order of the operands is of no matter. */
 static inline opf_vf opf_vmax(opf_vf a, opf_vf b) { return opf_vselect(a == b, (opf_vf)((opf_vi)a & (opf_vi)b), opf_vselect((a > b) | (a != a), a, b)); }
 static inline opf_vf opf_vmin(opf_vf a, opf_vf b) { return opf_vselect(a == b, (opf_vf)((opf_vi)a | (opf_vi)b), opf_vselect((a < b) | (a != a), a, b)); }
+#endif
+
+/* The larger or smaller of numbers, b where either is a NaN: one instruction, which gcc has to be told. */
+#if defined(__clang__)
+#define OPF_VEXTREME(name, order) opf_vselect(a order b, a, b)
+#elif OPF_LANES == 16 && defined(__AVX512F__)
+#define OPF_VEXTREME(name, order) (opf_vf)__builtin_ia32_##name##ps512_mask(a, b, a, (unsigned short)-1, 4)
+#elif OPF_LANES == 8 && defined(__AVX__)
+#define OPF_VEXTREME(name, order) (opf_vf)__builtin_ia32_##name##ps256(a, b)
+#elif OPF_LANES == 4 && defined(__SSE__)
+#define OPF_VEXTREME(name, order) (opf_vf)__builtin_ia32_##name##ps(a, b)
 #else
-static inline opf_vf opf_vmax(opf_vf a, opf_vf b) { return opf_vselect((a > b) | (a != a), a, b); }
-static inline opf_vf opf_vmin(opf_vf a, opf_vf b) { return opf_vselect((a < b) | (a != a), a, b); }
+#define OPF_VEXTREME(name, order) opf_vselect(a order b, a, b)
+#endif
+static inline opf_vf opf_vlarger(opf_vf a, opf_vf b) { return OPF_VEXTREME(max, >); }
+static inline opf_vf opf_vsmaller(opf_vf a, opf_vf b) { return OPF_VEXTREME(min, <); }
+#undef OPF_VEXTREME
+
+/* Where a NaN is in either: to be joined by |, and asked once. */
+#if OPF_LANES == 16 && defined(__AVX512F__)
+typedef unsigned short opf_vnans;
+static inline opf_vnans opf_vunordered(opf_vf a, opf_vf b) { return (opf_vnans)__builtin_ia32_cmpps512_mask(a, b, 3, (unsigned short)-1, 4); }
+static inline int opf_vany_nan(opf_vnans nans) { return nans != 0; }
+#elif OPF_LANES == 8 && defined(__AVX__)
+typedef opf_vi opf_vnans;
+static inline opf_vnans opf_vunordered(opf_vf a, opf_vf b) { return (opf_vi)__builtin_ia32_cmpps256(a, b, 3); }
+static inline int opf_vany_nan(opf_vnans nans) { return __builtin_ia32_movmskps256((opf_vf)nans) != 0; }
+#else
+typedef opf_vi opf_vnans;
+static inline opf_vnans opf_vunordered(opf_vf a, opf_vf b) { return (a != a) | (b != b); }
+static inline int opf_vany_nan(opf_vnans nans) {
+    int any = 0;
+    for (int i = 0; i < OPF_LANES; i++) any |= nans[i];
+    return any != 0;
+}
 #endif
 
 /* a * b + c, rounded once where the instruction set has it: the only place where products and sums contract, so that
@@ -104,6 +136,7 @@ static inline float opf_vmul_lanes(opf_vf v) {
     OPF_HALVES(v, opf_vmul)
     return v[0] * v[1];
 }
+#ifdef OPF_EXACT
 static inline float opf_vmax_lanes(opf_vf v) {
     OPF_HALVES(v, opf_vmax)
     return opf_max_f32(v[0], v[1]);
@@ -112,6 +145,17 @@ static inline float opf_vmin_lanes(opf_vf v) {
     OPF_HALVES(v, opf_vmin)
     return opf_min_f32(v[0], v[1]);
 }
+#else
+/* No NaN among them. */
+static inline float opf_vlargest_lane(opf_vf v) {
+    OPF_HALVES(v, opf_vlarger)
+    return v[0] > v[1] ? v[0] : v[1];
+}
+static inline float opf_vsmallest_lane(opf_vf v) {
+    OPF_HALVES(v, opf_vsmaller)
+    return v[0] < v[1] ? v[0] : v[1];
+}
+#endif
 
 /* Transpose of OPF_LANES rows in place: pairs of rows interleave by 1, 2 (within 128 bits), then 128-bit blocks move. */
 #if OPF_LANES == 16

@@ -89,6 +89,31 @@ static int check(const unary *f, uint64_t stride) {
     return bad;
 }
 
+/* ---- exp_below ---- */
+
+static __attribute__((noinline)) void below(const float *restrict x, float *restrict y) {
+    for (int i = 0; i < BLOCK; i++) y[i] = opf_exp_below_f32(x[i]);
+}
+
+/* The bits of exp wherever the argument is not above 0. */
+static int check_below(uint64_t stride) {
+    static float x[BLOCK], y[BLOCK], z[BLOCK];
+    uint64_t next = 0, inputs = 0, others = 0;
+    while (next < UINT64_C(1) << 32) {
+        for (int n = 0; n < BLOCK; next += stride) {
+            float value = opf_f32_of_bits((uint32_t)next);
+            if (next >> 32) value = -0.0f;
+            if (!(value > 0)) x[n++] = value;
+        }
+        ours_exp(x, y);
+        below(x, z);
+        for (int i = 0; i < BLOCK; i++) others += y[i] == y[i] ? opf_bits_of_f32(y[i]) != opf_bits_of_f32(z[i]) : z[i] == z[i];
+        inputs += BLOCK;
+    }
+    printf("exp_below %llu of %llu inputs with other bits than exp%s\n", (unsigned long long)others, (unsigned long long)inputs, others ? "  TOO MANY" : "");
+    return others != 0;
+}
+
 /* ---- pow ---- */
 
 static __attribute__((noinline)) void ours_pow(const float *restrict x, const float *restrict y, float *restrict z) {
@@ -182,6 +207,10 @@ int main(int argc, char **argv) {
         if (!wanted(argc, argv, first, f->name)) continue;
         if (times) time_one(f->name, f->ours, f->libm, f->low, f->high);
         else bad |= check(f, stride);
+    }
+    if (wanted(argc, argv, first, "exp_below")) {
+        if (times) time_one("exp_below", below, libm_exp, -10, 0);
+        else bad |= check_below(stride);
     }
     if (wanted(argc, argv, first, "pow")) {
         if (times) time_one("pow", pow_ours_23, pow_libm_23, .01f, 100);
