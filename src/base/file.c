@@ -160,9 +160,10 @@ opf_status opf_folder_make(const char *path, opf_diags *diags) {
         end += strcspn(end, "/");
         char after = *end;
         *end = '\0';
+        int error = *partial && mkdir(partial, 0777) != 0 ? errno : 0;
         /* Judged by what stands there afterwards: another process may have made it meanwhile. */
-        if (*partial && mkdir(partial, 0777) != 0 && !is_folder(partial)) {
-            const char *why = errno == EEXIST ? "a file of this name is in the way" : strerror(errno);
+        if (error && !is_folder(partial)) {
+            const char *why = error == EEXIST ? "a file of this name is in the way" : strerror(error);
             status = report(diags, partial, "cannot be made a folder", why);
         }
         *end = after;

@@ -1,7 +1,7 @@
 /* The content-addressed cache. Below its folder:
  *   programs/HASH/   sources, `command` (flags and compiler), objects, program.so, `seal` (hashes of what was compiled); made
  *                    whole elsewhere and renamed
- *   packed/HASH      packed constants, then the hash again
+ *   packed/HASH      packed constants, a hash of their bytes, the name again
  *   images/HASH      what a session needs of a program (image.h)
  *   making/…         entries under way; what a killed process left there is cleared by a later one */
 #ifndef OPF_RUN_CACHE_H

@@ -18,9 +18,9 @@ typedef struct head {
 typedef struct row {
     int64_t file;              /* of the model; or one of the two below */
     int64_t offset, bytes;
-    uint64_t check;            /* of small constants in the image; 0 for others: hashing them would take as long as reading them */
+    uint64_t check;            /* of what stands in the image */
 } row;
-enum { IN_IMAGE = -1, UNUSED = -2, ALIGNMENT = 64, SMALL = 64 << 10 };
+enum { IN_IMAGE = -1, UNUSED = -2, ALIGNMENT = 64 };
 
 static const char magic[16] = "opfuse image 1\n";
 
@@ -35,8 +35,6 @@ static opf_hash check_of(const head *h, const row *rows) {
 static const char *path_of(opf_hash key, const char *cache, opf_arena *arena) {
     return opf_arena_printf(arena, "%s/images/%s", cache, opf_hash_print(key).text);
 }
-
-static uint64_t check_of_weight(const void *data, size_t bytes) { return bytes <= SMALL ? opf_hash_bytes(data, bytes).low : 0; }
 
 /* ---- writing ---- */
 
@@ -69,7 +67,7 @@ static bool add_weight(writing *w, size_t index) {
         return true;
     }
     const void *data = w->runner->weights[index];
-    *r = (row){IN_IMAGE, (int64_t)w->length, (int64_t)tensor->bytes, check_of_weight(data, tensor->bytes)};
+    *r = (row){IN_IMAGE, (int64_t)w->length, (int64_t)tensor->bytes, opf_hash_bytes(data, tensor->bytes).low};
     add(w, data, tensor->bytes);
     return true;
 }
@@ -155,7 +153,7 @@ static const void *weight_at(const opf_image *image, const row *r, const opf_map
     if (r->file >= 0 && (size_t)r->file >= n_files) return NULL;
     const opf_mapping *file = r->file == IN_IMAGE ? &image->file : &files[r->file];
     bool inside = r->offset >= 0 && r->bytes >= 0 && (size_t)r->offset <= file->size && (size_t)r->bytes <= file->size - (size_t)r->offset;
-    bool whole = inside && (r->file != IN_IMAGE || check_of_weight(file->data + r->offset, (size_t)r->bytes) == r->check);
+    bool whole = inside && (r->file != IN_IMAGE || opf_hash_bytes(file->data + r->offset, (size_t)r->bytes).low == r->check);
     return whole ? file->data + r->offset : NULL;
 }
 
@@ -163,8 +161,7 @@ static const void *weight_at(const opf_image *image, const row *r, const opf_map
 static bool bind(opf_runner *runner, const opf_mapping *files, size_t n_files) {
     const head *h = (const void *)runner->image.file.data;
     const row *rows = (const row *)(h + 1);
-    size_t packed = runner->image.packed.size ? runner->image.packed.size - sizeof h->packed.text : 0;
-    if (runner->entry->n_weights != h->n_weights || runner->entry->packed_bytes != packed) return false;
+    if (runner->entry->n_weights != h->n_weights || runner->entry->packed_bytes != opf_packed_size(&runner->image.packed)) return false;
     opf_runner_room_for_weights(runner, (size_t)h->n_weights);
     for (int64_t i = 0; i < h->n_weights; i++) {
         runner->weights[i] = weight_at(&runner->image, &rows[i], files, n_files);

@@ -38,14 +38,25 @@ static opf_hash key_of(const opf_program *program) {
     return key;
 }
 
-/* The file ends in its own name: one that lost its tail is not taken. */
+/* Behind the constants stand the hash of their bytes and the file's own name: one that was cut or damaged is not taken. */
+enum { TAIL = sizeof(opf_hash) + sizeof(opf_hash_text) };
+
+size_t opf_packed_size(const opf_mapping *file) { return file->size > TAIL ? file->size - TAIL : 0; }
+
+static bool is_whole(const opf_mapping *file, const opf_hash_text *name) {
+    size_t bytes = opf_packed_size(file);
+    if (!bytes || memcmp(file->data + bytes + sizeof(opf_hash), name->text, sizeof name->text) != 0) return false;
+    opf_hash check = opf_hash_bytes(file->data, bytes);
+    return memcmp(&check, file->data + bytes, sizeof check) == 0;
+}
+
 bool opf_packed_map(opf_mapping *out, const char *cache, const opf_hash_text *name, opf_arena *arena) {
     const char *path = opf_arena_printf(arena, "%s/packed/%s", cache, name->text);
     opf_diags *quiet = opf_diags_new();
     bool good = opf_file_map(out, path, quiet) == OPF_OK;
     opf_diags_free(quiet);
     if (!good) return false;
-    if (out->size >= sizeof name->text && memcmp(out->data + out->size - sizeof name->text, name->text, sizeof name->text) == 0) return true;
+    if (is_whole(out, name)) return true;
     opf_file_unmap(out);
     return false;
 }
@@ -53,7 +64,7 @@ bool opf_packed_map(opf_mapping *out, const char *cache, const opf_hash_text *na
 static bool map(opf_runner *runner, const char *cache, opf_arena *arena) {
     size_t bytes = (size_t)runner->program->packed_bytes;
     if (!opf_packed_map(&runner->packed_file, cache, &runner->packed_name, arena)) return false;
-    if (runner->packed_file.size == bytes + sizeof runner->packed_name.text) {
+    if (opf_packed_size(&runner->packed_file) == bytes) {
         runner->packed = (void *)(uintptr_t)runner->packed_file.data;
         return true;
     }
@@ -85,7 +96,9 @@ static opf_status make(opf_runner *runner) {
 static void store(opf_runner *runner, const char *cache, opf_arena *arena) {
     opf_diags *quiet = opf_diags_new();
     const char *folder = opf_arena_printf(arena, "%s/packed", cache);
-    const opf_bytes parts[] = {{runner->packed, (size_t)runner->program->packed_bytes}, {runner->packed_name.text, sizeof runner->packed_name.text}};
+    size_t bytes = (size_t)runner->program->packed_bytes;
+    opf_hash check = opf_hash_bytes(runner->packed, bytes);
+    const opf_bytes parts[] = {{runner->packed, bytes}, {&check, sizeof check}, {runner->packed_name.text, sizeof runner->packed_name.text}};
     if (opf_folder_make(folder, quiet) == OPF_OK &&
         opf_file_write_parts(opf_arena_printf(arena, "%s/%s", folder, runner->packed_name.text), parts, OPF_COUNT(parts), quiet) == OPF_OK) {
         void *made = runner->packed;

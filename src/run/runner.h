@@ -33,8 +33,9 @@ opf_runner *opf_runner_blank(int threads);
 /* Loads the shared object and finds its entry; false, with dlerror or a NULL entry to tell why, where that fails. */
 bool opf_runner_open(opf_runner *runner, const char *object, const char *entry);
 
-/* packed.c: maps packed/NAME of the cache, which ends in its own name; false, quietly, where there is none that is whole. */
+/* packed.c: maps packed/NAME of the cache, where every byte is checked; false, quietly, where there is none that is whole. */
 bool opf_packed_map(opf_mapping *out, const char *cache, const opf_hash_text *name, opf_arena *arena);
+size_t opf_packed_size(const opf_mapping *file); /* of the constants in it; 0 where nothing is mapped */
 /* packed.c: maps the packed constants from the cache, or makes them and stores them there. */
 opf_status opf_runner_pack(opf_runner *runner, const opf_compile_options *options);
 

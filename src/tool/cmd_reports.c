@@ -35,6 +35,10 @@ int cmd_explain(tool *t) {
         complain(t, "usage", "--why, --trace, --memory, --try-decompose, --schedules and --diff exclude each other");
         return EXIT_USAGE;
     }
+    if (t->schedules && t->json) {
+        complain(t, "usage", "--schedules is text, as --schedule FILE reads it: there is none as JSON");
+        return EXIT_USAGE;
+    }
     opf_status status = model_open_bound(t, &o);
     if (status != OPF_OK) return exit_status(status);
     status = explain(t, o.bound, &report);

@@ -144,15 +144,17 @@ static char *free_file_of(const tool *t, const opf_array *array, size_t index, c
 static bool make_folder(const tool *t, const char *path) {
     char *partial = strdup(path);
     bool good = partial != NULL;
+    int error = good ? 0 : ENOMEM;
     for (size_t end = 1; good && partial[end - 1]; end++) {
         char after = partial[end];
         struct stat about;
         if (after && after != '/') continue;
         partial[end] = '\0';
-        good = mkdir(partial, 0777) == 0 || (stat(partial, &about) == 0 && S_ISDIR(about.st_mode));
+        error = mkdir(partial, 0777) == 0 ? 0 : errno; /* before stat has one of its own */
+        good = error == 0 || (stat(partial, &about) == 0 && S_ISDIR(about.st_mode));
         partial[end] = after;
     }
-    if (!good) complain(t, "io", "-o %s: the folder cannot be made: %s", path, strerror(errno));
+    if (!good) complain(t, "io", "-o %s: the folder cannot be made: %s", path, strerror(error));
     free(partial);
     return good;
 }

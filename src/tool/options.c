@@ -19,7 +19,8 @@ struct option {
 /* ---- setters ---- */
 
 static bool add_input(tool *t, const char *argument) {
-    if (!strchr(argument, '=')) return false;
+    const char *equals = strrchr(argument, '=');
+    if (!equals || !equals[1]) return false;
     const char **grown = realloc(t->inputs, (t->n_inputs + 1) * sizeof *grown);
     if (!grown) return false;
     t->inputs = grown;

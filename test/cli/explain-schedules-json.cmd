@@ -1,0 +1,2 @@
+# status 2
+opfuse explain $root/examples/tour/tour.onnx --schedules --json
