@@ -1,13 +1,14 @@
 /* Nodes that hand on an input unchanged: Identity, Dropout, transposes, slices, pads, casts and reshapes that change
- * nothing. Known by their stages, not by their names: one stage that loads one input at the very point. */
+ * nothing. Known by their stages, not by their names: the result's stage loads one input at the very point (a Dropout has another
+ * for its mask, which nobody reads). */
 #include "pass/edit.h"
 
 /* The input that the node's result equals element for element, NULL where it computes something. */
 static opf_value *handed_on(const opf_call *call)
 {
-    if (call->stages.list.count != 1 || call->node->n_outputs == 0 || call->results[0] != 0)
+    if (call->node->n_outputs == 0 || call->results[0] < 0 || (size_t)call->results[0] >= call->stages.list.count)
         return NULL;
-    const opf_stage *stage = call->stages.list.data[0];
+    const opf_stage *stage = call->stages.list.data[call->results[0]];
     const opf_expr *load = stage->body;
     if (stage->combiner != OPF_COMBINE_NONE || load->kind != OPF_EXPR_LOAD || load->dtype != stage->dtype ||
         (size_t)load->index >= call->stages.inputs.count)

@@ -299,6 +299,24 @@ static void identities_go_and_outputs_keep_a_producer(void **unused)
     free_bench(&bench);
 }
 
+/* Old exporters name a Dropout's mask that nobody reads. */
+static void dropout_goes_whose_mask_nobody_reads(void **unused)
+{
+    (void)unused;
+    opf_bench bench = new_bench();
+    const int64_t x_dims[] = {3, 4};
+    opf_node *relu = node(&bench, "relu", "Relu", 1, (opf_value *[]){input(&bench, "x", 2, x_dims)});
+    opf_node *dropout = opf_node_new(bench.graph, "dropout", "Dropout", "", 17, 1, 2);
+    opf_node_set_input(dropout, 0, relu->outputs[0]);
+    opf_node_set_output(dropout, 0, opf_value_new(bench.graph, "dropped"));
+    opf_node_set_output(dropout, 1, opf_value_new(bench.graph, "mask"));
+    opf_node *last = node(&bench, "last", "Tanh", 1, (opf_value *[]){dropout->outputs[0]});
+    const opf_tensor *inputs[] = {random_tensor(&bench, 2, x_dims, -2)};
+    check_passes(&bench, last->outputs[0], inputs, 2);
+    assert_ptr_equal(last->inputs[0], relu->outputs[0]);
+    free_bench(&bench);
+}
+
 /* An Identity from a graph input to an output has something to do. */
 static void identity_of_an_input_stays(void **unused)
 {
@@ -322,6 +340,7 @@ int main(void)
         cmocka_unit_test(batch_norm_stays_where_the_result_is_shared),
         cmocka_unit_test(constants_are_computed),
         cmocka_unit_test(identities_go_and_outputs_keep_a_producer),
+        cmocka_unit_test(dropout_goes_whose_mask_nobody_reads),
         cmocka_unit_test(identity_of_an_input_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
