@@ -1,4 +1,6 @@
 /* Where conditions on loop variables change, and what remains of expressions once they are decided. */
+#include <math.h>
+
 #include "loop/scheduler.h"
 
 bool opf_break_solve(opf_scheduler *s, const opf_expr *condition, int variable, opf_break *out) {
@@ -128,9 +130,46 @@ static void find_zero(opf_scheduler *s, const opf_expr *e, opf_conditions *out) 
     if (e->dtype != OPF_BOOL) find(s, e, opf_number(s->pool, (opf_dtype)e->dtype, 0), out);
 }
 
+/* ---- factors that are finite for sure ---- */
+
+static bool holds_finite_numbers(const opf_tensor *tensor) {
+    if (!opf_dtype_is_float(tensor->dtype)) return true;
+    for (int64_t i = 0; i < tensor->elements; i++)
+        if (!isfinite(opf_tensor_get(tensor, i))) return false;
+    return true;
+}
+
+static bool is_finite(const opf_scheduler *s, const opf_expr *e) {
+    if (!opf_dtype_is_float((opf_dtype)e->dtype)) return true;
+    switch ((opf_expr_kind)e->kind) {
+    case OPF_EXPR_FLOAT: return isfinite(e->real);
+    case OPF_EXPR_LOAD: {
+        size_t input = (size_t)e->index;
+        const opf_value *value = input < s->group->stages.inputs.count ? s->group->stages.inputs.data[input] : NULL;
+        return value && value->constant && holds_finite_numbers(value->constant);
+    }
+    case OPF_EXPR_SELECT: return is_finite(s, e->args[1]) && is_finite(s, e->args[2]);
+    case OPF_EXPR_CAST: return is_finite(s, e->args[0]);
+    case OPF_EXPR_UNARY: return e->op == OPF_OP_NEG && is_finite(s, e->args[0]);
+    case OPF_EXPR_BINARY: return (e->op == OPF_OP_ADD || e->op == OPF_OP_SUB || e->op == OPF_OP_MUL) && is_finite(s, e->args[0]) && is_finite(s, e->args[1]);
+    default: return false;
+    }
+}
+
+/* A product vanishes with either factor, where the other one is finite. */
+static void find_in_product(opf_scheduler *s, const opf_expr *product, opf_conditions *out) {
+    for (int i = 0; i < 2; i++) {
+        opf_conditions of_factor = {.visits = out->visits, .any_factor = out->any_factor};
+        find_zero(s, product->args[i], &of_factor);
+        out->visits = of_factor.visits;
+        if (of_factor.list.count == 0 || !(out->any_factor || is_finite(s, product->args[1 - i]))) continue;
+        for (size_t k = 0; k < of_factor.list.count; k++) add_members(s, of_factor.list.data[k], out);
+    }
+}
+
 /* Both summands vanish where a condition that both have fails. */
 static void find_common(opf_scheduler *s, const opf_expr *a, const opf_expr *b, opf_conditions *out) {
-    opf_conditions of_a = {.visits = out->visits}, of_b = {.visits = out->visits};
+    opf_conditions of_a = {.visits = out->visits, .any_factor = out->any_factor}, of_b = of_a;
     find_zero(s, a, &of_a);
     if (of_a.list.count == 0) return;
     find_zero(s, b, &of_b);
@@ -150,8 +189,10 @@ static void find(opf_scheduler *s, const opf_expr *term, const opf_expr *neutral
     bool binary = term->kind == OPF_EXPR_BINARY;
     if (binary && (term->op == OPF_OP_ADD || term->op == OPF_OP_SUB)) {
         find_common(s, term->args[0], term->args[1], out);
-    } else if ((binary && term->op == OPF_OP_MUL) || term->kind == OPF_EXPR_CAST || (term->kind == OPF_EXPR_UNARY && term->op == OPF_OP_NEG)) {
-        for (int i = 0; i < term->n_args; i++) find_zero(s, term->args[i], out);
+    } else if (binary && term->op == OPF_OP_MUL) {
+        find_in_product(s, term, out);
+    } else if (term->kind == OPF_EXPR_CAST || (term->kind == OPF_EXPR_UNARY && term->op == OPF_OP_NEG)) {
+        find_zero(s, term->args[0], out);
     }
 }
 

@@ -181,9 +181,9 @@ bool opf_break_find(opf_scheduler *s, const opf_slots *slots, int variable, cons
 /* e with one of its parts replaced. */
 const opf_expr *opf_replace(opf_scheduler *s, const opf_expr *e, const opf_expr *part, const opf_expr *by);
 const opf_expr *opf_decide(opf_scheduler *s, const opf_expr *e, const opf_expr *condition, bool holds);
-/* Conditions without which a reduction's term is neutral: padding contributes nothing to a sum of products, whatever the
- * other factor is. */
-typedef struct opf_conditions { OPF_VEC(const opf_expr *) list; int visits; } opf_conditions;
+/* Conditions without which a reduction's term is neutral: 0 times a factor, as long as that is finite for sure (a constant, or
+ * made of constants): 0 times NaN or infinity is NaN. `any_factor`: whatever the factor is. */
+typedef struct opf_conditions { OPF_VEC(const opf_expr *) list; int visits; bool any_factor; } opf_conditions;
 void opf_find_conditions(opf_scheduler *s, const opf_expr *term, opf_combiner combiner, opf_conditions *out);
 const opf_expr *opf_neutral(opf_pool *pool, opf_combiner combiner, opf_dtype dtype);
 const opf_expr *opf_combine(opf_pool *pool, opf_combiner combiner, const opf_expr *a, const opf_expr *b);

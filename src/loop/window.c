@@ -202,7 +202,7 @@ static bool find_window(opf_scheduler *s, const opf_stage *stage, opf_window *ou
     if (!search.found || (taps_of(stage) > MOST_TAPS && !is_separable(s, stage, search.found))) return false;
     *out = (opf_window){.s = s, .stage = stage, .guarded = search.found, .body = search.found};
     if (stage->n_axes + 2 > OPF_MAX_RANK || opf_window_variables(stage) + OPF_MAX_RANK > OPF_MOST_AXES || !read_window(out) || !small_enough(out)) return false;
-    opf_conditions left = {0}; /* all that the window's borders ask for must stand in that one select */
+    opf_conditions left = {.any_factor = true}; /* all that the window's borders ask for must stand in that one select */
     const opf_expr *rest = opf_replace(s, stage->body, search.found, opf_number(s->pool, (opf_dtype)search.found->dtype, 1));
     opf_find_conditions(s, rest, stage->combiner, &left);
     return left.list.count == 0;
