@@ -59,24 +59,18 @@ static opf_status finish(opf_database *d, sqlite3_stmt *s) {
     return status;
 }
 
-static bool read_integer(opf_database *d, const char *sql, int64_t *out) {
-    sqlite3_stmt *s = prepare(d, sql);
-    bool good = s && sqlite3_step(s) == SQLITE_ROW;
-    if (good) *out = sqlite3_column_int64(s, 0);
-    sqlite3_finalize(s);
-    return good;
-}
-
 /* ---- opening ---- */
 
-/* Is it ours, and whole as far as a look tells? An empty file is nobody's. */
+/* Is it ours, and whole as far as a look tells? An empty file is nobody's. One statement, so one state of the file: another process may
+ * make it ours at this moment. */
 static opf_status check(opf_database *d, bool *empty) {
-    int64_t application, version, tables;
-    if (!read_integer(d, "PRAGMA application_id", &application) || !read_integer(d, "PRAGMA user_version", &version) ||
-        !read_integer(d, "SELECT count(*) FROM sqlite_schema", &tables))
-        return sqlite_trouble(d);
-    *empty = tables == 0;
-    if (*empty && application == 0) return OPF_OK;
+    sqlite3_stmt *s = prepare(d, "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id, pragma_user_version");
+    bool read = s && sqlite3_step(s) == SQLITE_ROW;
+    int64_t application = read ? sqlite3_column_int64(s, 0) : 0, version = read ? sqlite3_column_int64(s, 1) : 0;
+    *empty = read && sqlite3_column_int64(s, 2) == 0;
+    opf_status status = read ? OPF_OK : sqlite_trouble(d);
+    sqlite3_finalize(s);
+    if (!read || (*empty && application == 0)) return status;
     if (application != APPLICATION) return trouble(d, "the file is a database of something else, not of schedules");
     if (version > VERSION) return trouble(d, "the database of schedules was made by a newer version of opfuse");
     return OPF_OK;
