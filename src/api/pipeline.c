@@ -67,12 +67,17 @@ static opf_status match(opf_pipeline *p) {
     return OPF_OK;
 }
 
-static opf_status fuse(opf_pipeline *p) {
+opf_fuse_options opf_pipeline_fuse_options(const opf_pipeline *p) {
     const opf_options *given = &p->context->options;
-    opf_status opened = open_catalog(p);
-    if (opened != OPF_OK) return opened;
     opf_fuse_options options = {.policy = p->policy, .max_depth = given->max_depth, .settings = &given->rules, .matches = p->matches, .aside = p->misses};
     if (p->policy != OPF_POLICY_NONE) options.groups_file = given->groups_file; /* not for the unfused build of a bench */
+    return options;
+}
+
+static opf_status fuse(opf_pipeline *p) {
+    opf_status opened = open_catalog(p);
+    if (opened != OPF_OK) return opened;
+    opf_fuse_options options = opf_pipeline_fuse_options(p);
     opf_status status = opf_fuse(&p->fusion, p->module->graph, &options);
     if (status == OPF_OK) status = opf_fuse_cut(&p->fusion, p->fusion, &options, cut_of, p);
     if (status == OPF_OK && p->context->on_fusion) p->context->on_fusion(p->context->fusion_data, p->fusion);

@@ -30,6 +30,9 @@ typedef struct opf_pipeline {
 
 enum opf_pipeline_end { OPF_TO_GRAPH, OPF_TO_GROUPS, OPF_TO_PROGRAM, OPF_TO_SOURCES, OPF_TO_OBJECT };
 
+/* How the pipeline fuses: what its context asks for. */
+opf_fuse_options opf_pipeline_fuse_options(const opf_pipeline *pipeline);
+
 /* Runs the table up to `end`, or further where a dump asks for it. Frees nothing: opf_pipeline_free does. */
 opf_status opf_pipeline_run(opf_pipeline *pipeline, enum opf_pipeline_end end);
 void opf_pipeline_free(opf_pipeline *pipeline); /* what it holds, not itself */

@@ -4,6 +4,7 @@
 
 #include "api/session.h"
 #include "base/clock.h"
+#include "base/order.h"
 #include "tune/search.h"
 
 enum { WARMUP = 3, MOST_RUNS = 101 };
@@ -33,11 +34,6 @@ static opf_status database_path(const char **out, opf_context *context, opf_aren
 
 /* ---- the whole model, before and after ---- */
 
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static opf_status timed(opf_session *session, const tuning *t, opf_array *outputs, double *milliseconds) {
     int64_t begun = opf_clock_now();
     opf_status status = opf_session_run(session, t->inputs, outputs);
@@ -60,9 +56,9 @@ static opf_status compare_runs(const tuning *t, opf_session *tuned) {
         ratios[runs] = after[runs] / before[runs];
     }
     if (status != OPF_OK) return status;
-    qsort(before, (size_t)runs, sizeof *before, ascending);
-    qsort(after, (size_t)runs, sizeof *after, ascending);
-    qsort(ratios, (size_t)runs, sizeof *ratios, ascending);
+    qsort(before, (size_t)runs, sizeof *before, opf_ascending);
+    qsort(after, (size_t)runs, sizeof *after, opf_ascending);
+    qsort(ratios, (size_t)runs, sizeof *ratios, opf_ascending);
     opf_text_printf(t->out, "whole model, medians of %d runs in turns: %.3f ms by the heuristic, %.3f ms tuned (%.3f of it)\n", runs, before[runs / 2], after[runs / 2], ratios[runs / 2]);
     return OPF_OK;
 }
@@ -93,8 +89,7 @@ static opf_status search(const tuning *t, opf_findings *findings) {
     opf_status status = opf_session_prepare(t->session, t->inputs);
     if (status == OPF_OK) status = opf_capture(&tunables, t->session->runner, program, t->session->inputs, t->session->outputs, t->arena);
     if (status != OPF_OK) return status;
-    opf_fuse_options fusing = {.policy = t->session->pipeline.policy, .max_depth = context->options.max_depth, .settings = &context->options.rules, .matches = t->session->pipeline.matches,
-                               .groups_file = context->options.groups_file};
+    opf_fuse_options fusing = opf_pipeline_fuse_options(&t->session->pipeline);
     opf_search_options options = {.seconds = t->options->seconds, .database = t->database, .cpu = opf_cpu_identity(t->arena), .progress = opf_context_progress, .progress_data = context, .fusion = t->session->pipeline.fusion, .fusing = &fusing};
     options.race = (opf_race_options){.compiling = &compiling, .program = program, .machine = program->machine, .threads = opf_context_threads(context), .bytes = tunables.bytes, .stop = stop,
                                       .stop_data = (void *)(uintptr_t)t->options};

@@ -17,6 +17,7 @@
 
 #include "base/map.h"
 #include "eval/eval.h"
+#include "loop/tile.h"
 
 /* Beyond what normal numbers allow: a step of the denormals, and what a product of two small ones loses. */
 static const double UNDERFLOW = 1.5e-44;
@@ -324,6 +325,10 @@ static void bound_stage(bounding *b, int number) {
 }
 
 /* ---- the group ---- */
+
+opf_bound_schedule opf_bound_schedule_of(const opf_nest *nest) {
+    return (opf_bound_schedule){nest->tile && nest->tile->winograd ? nest->tile->anchor : -1, nest->rescaled_columns, nest->rescaled};
+}
 
 opf_status opf_bound_group(opf_error_bound *out, const opf_group *group, opf_pool *pool, const opf_tensor *const *inputs, const bool *inexact,
                            const opf_bound_schedule *schedule, const int64_t *symbols, opf_arena *arena) {

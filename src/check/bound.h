@@ -4,6 +4,7 @@
 #define OPF_CHECK_BOUND_H
 
 #include "fuse/fuse.h"
+#include "loop/nest.h"
 
 /* What a bound comes from, for words: the sums of magnitudes beside the sums themselves tell of cancellation. */
 typedef struct opf_error_bound {
@@ -22,5 +23,8 @@ typedef struct opf_bound_schedule {
  * symbols: by symbol index. Memory of `out` is the arena's. Problems of the evaluation are reported. */
 opf_status opf_bound_group(opf_error_bound *out, const opf_group *group, opf_pool *pool, const opf_tensor *const *inputs, const bool *inexact,
                            const opf_bound_schedule *schedule, const int64_t *symbols, opf_arena *arena);
+
+/* How the nest sums. */
+opf_bound_schedule opf_bound_schedule_of(const opf_nest *nest);
 
 #endif

@@ -1,5 +1,6 @@
 /* Every group on the evaluator's own inputs. */
 #include "check/replay.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -145,9 +146,8 @@ static void check_kernel(replaying *r, const opf_step *step, int index) {
         known = known && inputs[i];
     }
     opf_error_bound bound = {0};
-    const opf_tile *tile = step->nest->tile;
     if (known && !is_exact(r)) {
-        opf_bound_schedule schedule = {tile && tile->winograd ? tile->anchor : -1, step->nest->rescaled_columns, step->nest->rescaled};
+        opf_bound_schedule schedule = opf_bound_schedule_of(step->nest);
         opf_status status = opf_bound_group(&bound, group, r->program->module->pool, inputs, inexact, &schedule, r->symbols, r->arena);
         if (status != OPF_OK && r->status == OPF_OK) r->status = status;
     }
@@ -174,17 +174,12 @@ static void watch(void *data, int index, int begin) {
 
 /* ---- all of it ---- */
 
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void find_ratios(opf_replay *out, opf_arena *arena) {
     double *ratios = OPF_ARRAY(arena, double, out->checks.count + 1);
     size_t n = 0;
     for (size_t i = 0; i < out->checks.count; i++)
         if (out->checks.data[i].verdict == OPF_GROUP_WITHIN) ratios[n++] = out->checks.data[i].most / out->checks.data[i].error;
-    qsort(ratios, n, sizeof *ratios, ascending);
+    qsort(ratios, n, sizeof *ratios, opf_ascending);
     out->median_ratio = n ? ratios[n / 2] : 0;
     out->worst_ratio = n ? ratios[n - 1] : 0;
 }

@@ -12,6 +12,7 @@
 #include "fuse/fuser.h"
 
 enum { OPF_BLOCK_AXES = 2 * OPF_MAX_RANK };
+enum { OPF_BLOCK_ROWS = 32, OPF_BLOCK_STREAMED_ROWS = 64 }; /* the most of a block; where columns go by blocks too (stream.h) */
 
 /* Where a kept stage stands in plans that stream (stream.h); all of them before, in others. */
 typedef enum opf_block_part { OPF_BLOCK_BEFORE, OPF_BLOCK_STREAM, OPF_BLOCK_BEHIND } opf_block_part;

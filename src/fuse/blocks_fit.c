@@ -11,8 +11,6 @@
 #include "fuse/stream.h"
 
 enum {
-    ROWS = 32,               /* of a block */
-    STREAMED_ROWS = 64,      /* where columns go by blocks too */
     MUCH_WORK = 1 << 20      /* operations of a nest that should occupy all threads */
 };
 
@@ -70,7 +68,7 @@ static void study_plan(opf_block_study *study)
 {
     const opf_block_plan *plan = study->plan;
     study->rows = (double)opf_dim_nominal(plan->extents.data[plan->row]);
-    study->block = plan->power >= 0 ? STREAMED_ROWS : ROWS;
+    study->block = plan->power >= 0 ? OPF_BLOCK_STREAMED_ROWS : OPF_BLOCK_ROWS;
     double blocks = ceil(study->rows / study->block);
     study->units = product_of(plan, plan->n_outer, plan->outer) * blocks;
     for (size_t s = 0; s < study->group->stages.list.count; s++)

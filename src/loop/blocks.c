@@ -5,7 +5,7 @@
  * steps has a place for each row of the block. */
 #include "loop/blocks.h"
 
-enum { MOST_ROWS = 32, MOST_STREAMED_ROWS = 64, LEAST_ROWS = 8, ENOUGH_UNITS = 16, LINE = 16 /* floats of a cache line */ };
+enum { LEAST_ROWS = 8, ENOUGH_UNITS = 16, LINE = 16 /* floats of a cache line */ };
 
 static int64_t nominal(opf_dim dim) { int64_t value = opf_dim_nominal(dim); return value < 1 ? 1 : value; }
 
@@ -155,7 +155,7 @@ static void choose_columns(opf_rows_nest *n) {
  * a block has more of these then. */
 static void choose_rows(opf_rows_nest *n) {
     opf_scheduler *s = n->s;
-    int64_t most = n->stream ? MOST_STREAMED_ROWS : MOST_ROWS;
+    int64_t most = n->stream ? OPF_BLOCK_STREAMED_ROWS : OPF_BLOCK_ROWS;
     int64_t fitting = s->nest->machine->l2_bytes / 8 / 4 / floats_of_a_row(n), rows = nominal(opf_extent(s, n->row)), outer = 1, known;
     for (int k = 0; k < n->depth - 1; k++) outer *= nominal(opf_extent(s, n->root->order.at[k]));
     if (fitting > most) fitting = most;

@@ -44,8 +44,7 @@ typedef struct opf_schedule { int64_t at[OPF_KNOBS]; } opf_schedule; /* 0: left 
 
 const char *opf_schedule_compiler(const opf_schedule *schedule); /* "gcc", "clang"; NULL: none is asked for */
 const char *opf_knob_name(opf_knob choice);
-/* May two values of it give different bits of the results? */
-bool opf_knob_decides_bits(opf_knob choice);
+/* Do they agree in the choices that decide the bits of results? */
 bool opf_schedule_same_bits(const opf_schedule *a, const opf_schedule *b);
 bool opf_schedule_is_empty(const opf_schedule *schedule);
 

@@ -45,7 +45,6 @@ static const choice choices[OPF_KNOBS] = {
 const char *opf_schedule_compiler(const opf_schedule *schedule) { return schedule->at[OPF_KNOB_COMPILER] ? compilers[schedule->at[OPF_KNOB_COMPILER] - 1] : NULL; }
 
 const char *opf_knob_name(opf_knob c) { return choices[c].name; }
-bool opf_knob_decides_bits(opf_knob c) { return choices[c].decides_bits; }
 
 bool opf_schedule_same_bits(const opf_schedule *a, const opf_schedule *b) {
     for (int c = 0; c < OPF_KNOBS; c++)

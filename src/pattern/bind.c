@@ -2,12 +2,6 @@
 #include "ops/counts.h"
 #include "pattern/internal.h"
 
-static bool is_inside(const opf_match *match, const opf_node *node) {
-    for (int k = 0; k < match->n_nodes; k++)
-        if (match->nodes[k] == node) return true;
-    return false;
-}
-
 /* ---- ports ---- */
 
 /* Chains: operands that no step computes, step by step; every result of the steps that are results. */
@@ -16,7 +10,7 @@ static void chain_ports(opf_match *match) {
     for (int k = 0; k < match->n_nodes; k++) {
         opf_node *node = match->nodes[k];
         for (int i = 0; i < node->n_inputs - node->n_tables; i++)
-            if (!node->inputs[i] || !is_inside(match, node->inputs[i]->producer)) match->inputs[match->n_inputs++] = (opf_match_port){node, i};
+            if (!node->inputs[i] || !opf_match_holds(match, node->inputs[i]->producer)) match->inputs[match->n_inputs++] = (opf_match_port){node, i};
     }
     for (size_t r = 0; r < pattern->results.count; r++) {
         opf_node *node = match->places[pattern->results.data[r]];

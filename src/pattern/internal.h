@@ -52,8 +52,8 @@ bool opf_pattern_constant_holds(const opf_tensor *wanted, const opf_value *value
 
 /* match.c: all embeddings of a pattern in one graph, and where it nearly was. */
 void opf_pattern_find(opf_matches *matches, const opf_pattern *pattern, opf_graph *graph, bool misses);
-/* take.c: sets the state of each. */
-void opf_matches_take(opf_matches *matches, opf_module *module);
+/* take.c: is the node one of the match's? */
+bool opf_match_holds(const opf_match *match, const opf_node *node);
 /* match.c: the order in which a pattern's nodes are looked for, each linked to earlier ones; how many nodes are in it: all, unless the
  * pattern falls apart. */
 int opf_pattern_order(const opf_pattern *pattern, int *order);

@@ -15,7 +15,7 @@ typedef struct taking {
     const opf_node **stack;
 } taking;
 
-static bool is_inside(const opf_match *match, const opf_node *node) {
+bool opf_match_holds(const opf_match *match, const opf_node *node) {
     for (int k = 0; k < match->n_nodes; k++)
         if (match->nodes[k] == node) return true;
     return false;
@@ -56,7 +56,7 @@ static const char *needed_outside(const taking *t, const opf_match *match) {
             if (value->is_output) return opf_arena_printf(t->arena, "'%s', the result of '%s', is an output of the graph and no result of the pattern", value->name, node->name);
             for (size_t u = 0; u < value->uses.count; u++) {
                 const opf_node *user = opf_node_within(value->uses.data[u].node, t->graph);
-                if (!is_inside(match, user)) return opf_arena_printf(t->arena, "'%s', the result of '%s', is needed outside, by '%s', and is no result of the pattern", value->name, node->name, user->name);
+                if (!opf_match_holds(match, user)) return opf_arena_printf(t->arena, "'%s', the result of '%s', is needed outside, by '%s', and is no result of the pattern", value->name, node->name, user->name);
             }
         }
     }
@@ -89,17 +89,17 @@ static const char *comes_back(taking *t, const opf_match *match) {
         for (int o = 0; o < match->nodes[k]->n_outputs; o++)
             for (size_t u = 0; match->nodes[k]->outputs[o] && u < match->nodes[k]->outputs[o]->uses.count; u++) {
                 const opf_node *user = opf_node_within(match->nodes[k]->outputs[o]->uses.data[u].node, t->graph);
-                if (is_inside(match, user)) continue;
+                if (opf_match_holds(match, user)) continue;
                 push(t, user, &height);
                 for (int j = 0; t->owner[user->id] && j < t->owner[user->id]->n_nodes; j++) push(t, t->owner[user->id]->nodes[j], &height);
             }
     while (height > 0) {
         const opf_node *node = t->stack[--height];
-        if (is_inside(match, node)) continue;
+        if (opf_match_holds(match, node)) continue;
         size_t before = height;
         push_users(t, match, node, &height);
         for (size_t k = before; k < height; k++)
-            if (is_inside(match, t->stack[k]))
+            if (opf_match_holds(match, t->stack[k]))
                 return opf_arena_printf(t->arena, "'%s' reads what the match computes, and '%s' of the match waits for '%s': the kernel would wait for itself", node->name, t->stack[k]->name, node->name);
     }
     return NULL;

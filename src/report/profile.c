@@ -1,5 +1,6 @@
 /* Times of steps beside what bytes and FLOPs allow, and a sentence for each step that is far from it. */
 #include "report/profile.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,24 +18,19 @@ const char *opf_limit_name(opf_limit limit) {
 
 /* ---- statistics ---- */
 
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median_of(double *sorted, int n) { return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2; }
 
 static double median_run(const double *ms, int n, opf_arena *arena) {
     double *sorted = OPF_ARRAY(arena, double, n + 1);
     memcpy(sorted, ms, (size_t)n * sizeof *sorted);
-    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
+    qsort(sorted, (size_t)n, sizeof *sorted, opf_ascending);
     return n ? median_of(sorted, n) : 0;
 }
 
 static void fill_times(opf_step_profile *s, const opf_measure *m, opf_arena *arena) {
     double *sorted = OPF_ARRAY(arena, double, m->runs + 1);
     for (int i = 0; i < m->runs; i++) sorted[i] = m->step_ms[(size_t)i * m->n_steps + (size_t)s->step];
-    qsort(sorted, (size_t)m->runs, sizeof *sorted, ascending);
+    qsort(sorted, (size_t)m->runs, sizeof *sorted, opf_ascending);
     if (!m->runs) return;
     s->least = sorted[0];
     s->median = median_of(sorted, m->runs);

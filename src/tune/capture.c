@@ -1,5 +1,6 @@
 /* What each kernel of a program reads, and what it costs. */
 #include "tune/capture.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -107,13 +108,8 @@ static void lend_constants(capturing *c) {
 
 /* ---- what they cost ---- */
 
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median(double *values, int n) {
-    qsort(values, (size_t)n, sizeof *values, ascending);
+    qsort(values, (size_t)n, sizeof *values, opf_ascending);
     return values[n / 2];
 }
 

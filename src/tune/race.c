@@ -30,7 +30,6 @@ struct opf_race {
     int lock, batches;
     opf_candidate base;
     const char *base_object;
-    double base_ms;
     OPF_VEC(known_bounds) bounds;
     const opf_tensor **base_bounds;
     bool has_base;
@@ -121,9 +120,7 @@ static const opf_tensor **bounds_of(const opf_race *race, const opf_bound_schedu
 }
 
 static opf_bound_schedule summed_by(const opf_candidate *candidate) {
-    const opf_nest *nest = candidate->nests[0];
-    if (candidate->n_nests > 1) return (opf_bound_schedule){.winograd = -1};
-    return (opf_bound_schedule){nest->tile && nest->tile->winograd ? nest->tile->anchor : -1, nest->rescaled_columns, nest->rescaled};
+    return candidate->n_nests > 1 ? (opf_bound_schedule){.winograd = -1} : opf_bound_schedule_of(candidate->nests[0]);
 }
 
 static const opf_race_bounds *bounds_for(opf_race *race, const opf_candidate *candidate) {
@@ -166,7 +163,6 @@ static void measure(opf_race *race, opf_candidate *candidate, int number, const 
     candidate->verdict = good && shared->verdict != OPF_RACE_UNTRIED ? shared->verdict : OPF_RACE_FAILED;
     candidate->ratio = shared->ratio;
     candidate->same_bits = shared->same_bits;
-    if (candidate->verdict == OPF_RACE_DONE) race->base_ms = shared->base_ms;
 }
 
 static bool stopped(const opf_race *race) { return race->options.stop && race->options.stop(race->options.stop_data); }
@@ -196,7 +192,6 @@ void opf_race_free(opf_race *race) {
     opf_arena_free(race->arena);
 }
 
-double opf_race_base_ms(const opf_race *race) { return race->base_ms; }
 
 opf_status opf_race_run(opf_race *race, opf_candidate **candidates, int count, bool longer) {
     const char *object;

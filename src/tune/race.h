@@ -47,6 +47,5 @@ opf_status opf_race_new(opf_race **out, const opf_tunable *tunable, const opf_ra
 void opf_race_free(opf_race *race); /* NULL is fine */
 /* Compiles `count` candidates at once and measures each; `longer`: with more turns. */
 opf_status opf_race_run(opf_race *race, opf_candidate **candidates, int count, bool longer);
-double opf_race_base_ms(const opf_race *race); /* of the heuristic's kernel alone, as last measured; 0: not yet */
 
 #endif

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/order.h"
 #include "opf_threads.h"
 #include "run/runner.h"
 #include "tune/race_internal.h"
@@ -159,11 +160,6 @@ static double timed(const child *c, const runnable *r) {
     return (double)(opf_clock_now() - begun);
 }
 
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void take_turns(const child *c, const runnable *base, const runnable *own, opf_race_result *out) {
     int most = c->call->turns, done = 0;
     double *ratios = memory((size_t)(most + 1) * sizeof *ratios), least = INFINITY, own_least = INFINITY;
@@ -177,10 +173,9 @@ static void take_turns(const child *c, const runnable *base, const runnable *own
         least = b < least ? b : least;
         own_least = o < own_least ? o : own_least;
     }
-    qsort(ratios, (size_t)done, sizeof *ratios, ascending);
+    qsort(ratios, (size_t)done, sizeof *ratios, opf_ascending);
     double typical = ratios[done / 2], best = own_least / (least > 0 ? least : 1);
     out->ratio = typical > best ? typical : best; /* both must be better */
-    out->base_ms = least / 1e6;
 }
 
 /* ---- numbers ---- */

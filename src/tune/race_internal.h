@@ -9,7 +9,7 @@ typedef struct opf_race_result {
     opf_race_verdict verdict;
     bool differs;              /* other bits, and no bounds at hand to judge them: to be run again with bounds */
     bool same_bits;
-    double ratio, base_ms;
+    double ratio;
 } opf_race_result;
 
 /* The bounds of each result's elements, of one way to sum; NULL entries: none can be stated. */
