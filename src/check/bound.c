@@ -11,12 +11,14 @@
  * its powers a block. */
 #include "check/bound.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/map.h"
 #include "eval/eval.h"
+#include "expr/node.h"
 #include "loop/tile.h"
 
 /* Beyond what normal numbers allow: a step of the denormals, and what a product of two small ones loses. */
@@ -90,9 +92,30 @@ static const opf_expr *rounded(bounding *b, const opf_expr *e, double k) {
 
 /* ---- operations ---- */
 
-/* A quotient by zero, a logarithm of it and what they lead to are infinite however far their operands are off. */
-static const opf_expr *unless_infinite(bounding *b, const opf_expr *e, const opf_expr *error) {
-    return error && roundoff((opf_dtype)e->dtype) > 0 ? opf_select(b->pool, unary(b, OPF_OP_ISINF, e), number(b, 0), error) : error;
+/* What comes of an infinity is infinite however far other operands are off; unless one of these, off by ea and eb, may be anything. */
+static const opf_expr *unless_infinite(bounding *b, const opf_expr *e, const opf_expr *ea, const opf_expr *eb, const opf_expr *error) {
+    if (!error || roundoff((opf_dtype)e->dtype) <= 0) return error;
+    error = opf_select(b->pool, unary(b, OPF_OP_ISINF, e), number(b, 0), error);
+    return opf_select(b->pool, unary(b, OPF_OP_ISINF, larger(b, ea, eb)), number(b, INFINITY), error);
+}
+
+/* Is an operand that the evaluator holds in double beyond float32, so that the program alone has an infinity? NULL: never. */
+static const opf_expr *overflows(bounding *b, const opf_expr *e) {
+    if (e->dtype != OPF_FLOAT32 || e->kind == OPF_EXPR_LOAD || !opf_expr_has_load(e)) return NULL;
+    const opf_expr *finite = unary(b, OPF_OP_NOT, unary(b, OPF_OP_ISINF, e));
+    return opf_binary(b->pool, OPF_OP_AND, finite, opf_binary(b->pool, OPF_OP_GT, magnitude(b, e), number(b, FLT_MAX)));
+}
+
+static const opf_expr *open_beyond(bounding *b, const opf_expr *operand, const opf_expr *error) {
+    const opf_expr *beyond = overflows(b, operand);
+    return beyond ? opf_select(b->pool, beyond, number(b, INFINITY), error ? error : number(b, 0)) : error;
+}
+
+/* But where an operand, off by ea, may lie on an edge at which the function becomes infinite (a divisor on zero), anything may come. */
+static const opf_expr *open_at(bounding *b, const opf_expr *gap, const opf_expr *ea, const opf_expr *error) {
+    if (!ea) return error;
+    const opf_expr *zero = number(b, 0), *off = opf_binary(b->pool, OPF_OP_GT, ea, zero), *reaches = opf_binary(b->pool, OPF_OP_LE, gap, zero);
+    return opf_select(b->pool, opf_binary(b->pool, OPF_OP_AND, off, reaches), number(b, INFINITY), error ? error : zero);
 }
 
 /* A rounding to integers, or a sign: right, or off by one step more than its operand. */
@@ -137,7 +160,10 @@ static const opf_expr *bound_unary(bounding *b, const opf_expr *e) {
     if (e->op == OPF_OP_NOT) return ea;
     if (!opf_dtype_is_float((opf_dtype)e->dtype) && e->op != OPF_OP_NEG && e->op != OPF_OP_ABS && e->op != OPF_OP_SIGN) return ea ? lose(b) : NULL;
     b->out->has_approximation = b->out->has_approximation || own_error(e) > 1;
-    return plus(b, unless_infinite(b, e, grown(b, e, ea)), own_error(e) > 0 ? rounded(b, e, own_error(e)) : NULL);
+    const opf_expr *error = unless_infinite(b, e, ea, NULL, grown(b, e, ea)), *a = ea ? magnitude(b, e->args[0]) : NULL, *one = number(b, 1);
+    if (e->op == OPF_OP_LOG) error = open_at(b, ea ? less(b, a, ea) : NULL, ea, error);
+    else if (e->op == OPF_OP_LOG1P || e->op == OPF_OP_ATANH) error = open_at(b, ea ? less(b, less(b, one, a), ea) : NULL, ea, error);
+    return plus(b, error, own_error(e) > 0 ? rounded(b, e, own_error(e)) : NULL);
 }
 
 /* A comparison of what may be off: as good as open where the two are that near. 1 there, as a condition's error. */
@@ -156,6 +182,16 @@ static const opf_expr *bound_power(bounding *b, const opf_expr *e, const opf_exp
     return relative ? times(b, f, unary(b, OPF_OP_EXPM1, relative)) : NULL;
 }
 
+/* Off by how much a quotient is, without its own rounding. A divisor that is beyond float32 leaves zero in the program. */
+static const opf_expr *bound_quotient(bounding *b, const opf_expr *e, const opf_expr *ea, const opf_expr *eb) {
+    if (!ea && !eb) return NULL;
+    const opf_expr *quotient = magnitude(b, e), *gap = less(b, magnitude(b, e->args[1]), eb), *beyond = overflows(b, e->args[1]);
+    const opf_expr *error = over_gap(b, plus(b, ea, times(b, quotient, eb)), gap);
+    error = open_at(b, gap, eb, unless_infinite(b, e, ea, eb, error));
+    error = beyond ? opf_select(b->pool, beyond, plus(b, quotient, error), error) : error;
+    return open_beyond(b, e->args[0], error);
+}
+
 static const opf_expr *bound_binary(bounding *b, const opf_expr *e) {
     if (opf_scalar_ops[e->op].compares) return bound_comparison(b, e);
     const opf_expr *ea = bound_of(b, e->args[0]), *eb = bound_of(b, e->args[1]), *grown = NULL;
@@ -164,14 +200,17 @@ static const opf_expr *bound_binary(bounding *b, const opf_expr *e) {
     switch (e->op) {
     case OPF_OP_ADD: case OPF_OP_SUB: grown = plus(b, ea, eb); break;
     case OPF_OP_MUL: grown = plus(b, plus(b, times(b, x, eb), times(b, y, ea)), times(b, ea, eb)); break;
-    case OPF_OP_DIV: if (ea || eb) grown = over_gap(b, plus(b, ea, times(b, magnitude(b, e), eb)), less(b, y, eb)); break;
+    case OPF_OP_DIV: grown = bound_quotient(b, e, ea, eb); break;
     case OPF_OP_MIN: case OPF_OP_MAX: grown = larger(b, ea, eb); break;
     case OPF_OP_POW: grown = bound_power(b, e, ea, eb); break;
     case OPF_OP_AND: case OPF_OP_OR: case OPF_OP_XOR: grown = larger(b, ea, eb); break;
     default: grown = ea || eb ? lose(b) : NULL;
     }
     if (!opf_dtype_is_float((opf_dtype)e->dtype)) return e->op == OPF_OP_DIV ? stepped(b, grown) : grown;
-    return plus(b, unless_infinite(b, e, grown), own_error(e) > 0 ? rounded(b, e, own_error(e)) : NULL);
+    if (e->op != OPF_OP_DIV) grown = unless_infinite(b, e, ea, eb, grown);
+    if (e->op == OPF_OP_ADD || e->op == OPF_OP_SUB || e->op == OPF_OP_MUL) grown = open_beyond(b, e->args[0], open_beyond(b, e->args[1], grown));
+    if (e->op == OPF_OP_POW) grown = open_at(b, ea ? less(b, x, ea) : NULL, ea, grown);
+    return plus(b, grown, own_error(e) > 0 ? rounded(b, e, own_error(e)) : NULL);
 }
 
 /* Where the condition is open, both sides may have been taken. */
@@ -185,10 +224,27 @@ static const opf_expr *bound_select(bounding *b, const opf_expr *e) {
     return opf_select(b->pool, opf_binary(b->pool, OPF_OP_GT, open, zero), both, chosen ? chosen : zero);
 }
 
+/* How often x, rounded to an integer, goes around the type's range. */
+static const opf_expr *turns(bounding *b, const opf_expr *x, int64_t low, int64_t high) {
+    const opf_expr *above = opf_binary(b->pool, OPF_OP_SUB, unary(b, OPF_OP_TRUNC, x), number(b, (double)low));
+    return unary(b, OPF_OP_FLOOR, over(b, above, number(b, (double)(high - low) + 1)));
+}
+
+/* A floating number off by ea as an integer: one step more, or anything where it may go once more around the range. */
+static const opf_expr *bound_to_integer(bounding *b, const opf_expr *e, const opf_expr *ea) {
+    opf_dtype to = (opf_dtype)e->dtype;
+    if (!ea || to == OPF_BOOL || opf_dtype_bits(to) > 32) return stepped(b, ea);
+    const opf_expr *x = e->args[0]->dtype == OPF_FLOAT32 ? e->args[0] : opf_cast(b->pool, OPF_FLOAT32, e->args[0]);
+    int64_t low, high;
+    opf_dtype_range(to, &low, &high);
+    const opf_expr *least = turns(b, less(b, x, ea), low, high), *most = turns(b, plus(b, x, ea), low, high);
+    return opf_select(b->pool, opf_binary(b->pool, OPF_OP_LT, least, most), number(b, (double)(high - low)), stepped(b, ea));
+}
+
 static const opf_expr *bound_cast(bounding *b, const opf_expr *e) {
     const opf_expr *ea = bound_of(b, e->args[0]);
     opf_dtype from = (opf_dtype)e->args[0]->dtype, to = (opf_dtype)e->dtype;
-    if (!opf_dtype_is_float(to)) return opf_dtype_is_float(from) ? stepped(b, ea) : ea;
+    if (!opf_dtype_is_float(to)) return opf_dtype_is_float(from) ? bound_to_integer(b, e, ea) : ea;
     bool exact = opf_dtype_is_float(from) ? roundoff(to) <= roundoff(from) : opf_dtype_bits(from) <= 16 && roundoff(to) <= 0x1p-24;
     return exact ? ea : plus(b, ea, rounded(b, e, 1));
 }
@@ -267,16 +323,32 @@ static int spread(bounding *b, const opf_stage *stage, int sum) {
     return add_stage(b, &like, OPF_COMBINE_MAX, term);
 }
 
-/* Of a reduction: the combined bounds of its terms, a stage of its own. */
-static int bound_reduction(bounding *b, const opf_stage *stage, const opf_expr *term) {
+/* A sum whose terms are n roundings off altogether; infinite where their magnitudes may be more than a float32 accumulator holds. */
+static int bound_sum(bounding *b, const opf_stage *stage, const opf_expr *term) {
     double u = roundoff(stage->accumulator), n = terms_of(b, stage), roundings = n - 1 < 6 * sqrt(n) ? n - 1 : 6 * sqrt(n);
+    b->out->has_sum = true;
+    if (u > 0) term = plus(b, term, scaled(b, roundings * u, magnitude(b, stage->body)));
+    int sum = term ? add_stage(b, stage, OPF_COMBINE_SUM, term) : -1;
+    if (sum < 0 || stage->accumulator != OPF_FLOAT32 || roundings <= 0) return sum;
+    const opf_expr *error = load_stage(b, stage, sum, OPF_FLOAT32), *most = number(b, roundings * u * FLT_MAX);
+    return add_stage(b, stage, OPF_COMBINE_NONE, opf_select(b->pool, opf_binary(b->pool, OPF_OP_GT, error, most), number(b, INFINITY), error));
+}
+
+/* |product of a| - |product of what they may be| <= product of (|a| + ea), times the sum of the shares ea / (|a| + ea). */
+static int bound_product(bounding *b, const opf_stage *stage, const opf_expr *term) {
+    if (!term) return -1;
+    const opf_expr *most = plus(b, magnitude(b, stage->body), term), *zero = number(b, 0);
+    const opf_expr *share = opf_select(b->pool, opf_binary(b->pool, OPF_OP_GT, term, zero), over(b, term, most), zero);
+    int product = add_stage(b, stage, OPF_COMBINE_PROD, most), shares = add_stage(b, stage, OPF_COMBINE_SUM, share);
+    return add_stage(b, stage, OPF_COMBINE_NONE, times(b, load_stage(b, stage, product, OPF_FLOAT32), load_stage(b, stage, shares, OPF_FLOAT32)));
+}
+
+/* Of a reduction: the combined bounds of its terms, in stages of their own. */
+static int bound_reduction(bounding *b, const opf_stage *stage, const opf_expr *term) {
     switch (stage->combiner) {
-    case OPF_COMBINE_SUM:
-        b->out->has_sum = true;
-        if (u > 0) term = plus(b, term, scaled(b, roundings * u, magnitude(b, stage->body)));
-        return term ? add_stage(b, stage, OPF_COMBINE_SUM, term) : -1;
+    case OPF_COMBINE_SUM: return bound_sum(b, stage, term);
     case OPF_COMBINE_MIN: case OPF_COMBINE_MAX: case OPF_COMBINE_AND: case OPF_COMBINE_OR: return term ? add_stage(b, stage, OPF_COMBINE_MAX, term) : -1;
-    case OPF_COMBINE_PROD: return term ? -2 : -1;
+    case OPF_COMBINE_PROD: return bound_product(b, stage, term);
     default: return term ? -2 : -1; /* which element is the extreme may be open */
     }
 }
@@ -328,6 +400,25 @@ static void bound_stage(bounding *b, int number) {
 
 opf_bound_schedule opf_bound_schedule_of(const opf_nest *nest) {
     return (opf_bound_schedule){nest->tile && nest->tile->winograd ? nest->tile->anchor : -1, nest->rescaled_columns, nest->rescaled};
+}
+
+opf_status opf_bound_overflows(bool *out, const opf_group *group, opf_pool *pool, const opf_tensor *const *inputs, const int64_t *symbols, opf_arena *arena) {
+    int n = (int)group->stages.list.count, count = 0, *sums = OPF_ARRAY(arena, int, n + 1);
+    opf_tensor **magnitudes = OPF_ARRAY(arena, opf_tensor *, n + 1);
+    bounding b = {.pool = pool, .arena = arena, .group = group};
+    *out = false;
+    for (size_t i = 0; i < group->stages.inputs.count; i++) OPF_PUSH(arena, &b.stages.inputs, group->stages.inputs.data[i]);
+    for (int i = 0; i < n; i++) OPF_PUSH(arena, &b.stages.list, group->stages.list.data[i]);
+    for (int i = 0; i < n; i++) {
+        const opf_stage *stage = group->stages.list.data[i];
+        if (stage->combiner != OPF_COMBINE_SUM || stage->accumulator != OPF_FLOAT32) continue;
+        const opf_expr *infinite = unary(&b, OPF_OP_ISINF, stage->body);
+        sums[count++] = add_stage(&b, stage, OPF_COMBINE_SUM, opf_select(pool, infinite, number(&b, 0), magnitude(&b, stage->body)));
+    }
+    opf_status status = count ? opf_eval_stage_list(group->nodes.count ? group->nodes.data[0] : NULL, &b.stages, sums, count, inputs, symbols, magnitudes, arena) : OPF_OK;
+    for (int k = 0; k < count && status == OPF_OK; k++)
+        for (int64_t i = 0; magnitudes[k] && i < magnitudes[k]->elements && !*out; i++) *out = !(opf_tensor_get(magnitudes[k], i) <= FLT_MAX);
+    return status;
 }
 
 opf_status opf_bound_group(opf_error_bound *out, const opf_group *group, opf_pool *pool, const opf_tensor *const *inputs, const bool *inexact,

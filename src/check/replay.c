@@ -112,6 +112,7 @@ static void compare(opf_group_check *c, const opf_tensor *got, const opf_tensor 
         bool beyond = isfinite(bound) ? bits || !(error <= bound) : isnan(a) != isnan(b) && !c->spreads;
         double distance = bound > 0 && !isnan(error) ? error / bound : INFINITY;
         c->beyond += beyond;
+        c->overflown += beyond && !isfinite(a) && !isnan(b);
         if (distance <= furthest) continue;
         furthest = distance;
         c->worst = i;
@@ -131,6 +132,17 @@ static void check_result(replaying *r, const opf_step *step, int index, const op
         if (c.worst >= 0) c.cause = cause_of(&c, bound);
     }
     OPF_PUSH(r->arena, &r->out->checks, c);
+}
+
+/* No bound can be stated where a sum leaves what its type holds. */
+static void excuse_overflow(replaying *r, const opf_group *group, const opf_tensor *const *inputs, opf_group_check *c) {
+    bool overflows = false;
+    if (c->verdict != OPF_GROUP_BEYOND || c->overflown < c->beyond || is_exact(r)) return;
+    opf_status status = opf_bound_overflows(&overflows, group, r->program->module->pool, inputs, r->symbols, r->arena);
+    if (status != OPF_OK && r->status == OPF_OK) r->status = status;
+    if (!overflows) return;
+    c->verdict = OPF_GROUP_UNBOUNDED;
+    c->cause = "overflow: the terms of a sum add up beyond what float32 holds";
 }
 
 static void check_kernel(replaying *r, const opf_step *step, int index) {
@@ -154,6 +166,7 @@ static void check_kernel(replaying *r, const opf_step *step, int index) {
     for (size_t k = 0; k < group->results.count; k++) {
         const opf_tensor *bounds = known && bound.errors ? bound.errors[k] : NULL;
         check_result(r, step, index, group->results.data[k].value, bounds, bounds || is_exact(r), &bound);
+        if (known) excuse_overflow(r, group, inputs, &r->out->checks.data[r->out->checks.count - 1]);
     }
 }
 
@@ -178,7 +191,7 @@ static void find_ratios(opf_replay *out, opf_arena *arena) {
     double *ratios = OPF_ARRAY(arena, double, out->checks.count + 1);
     size_t n = 0;
     for (size_t i = 0; i < out->checks.count; i++)
-        if (out->checks.data[i].verdict == OPF_GROUP_WITHIN) ratios[n++] = out->checks.data[i].most / out->checks.data[i].error;
+        if (out->checks.data[i].verdict == OPF_GROUP_WITHIN && isfinite(out->checks.data[i].most)) ratios[n++] = out->checks.data[i].most / out->checks.data[i].error;
     qsort(ratios, n, sizeof *ratios, opf_ascending);
     out->median_ratio = n ? ratios[n / 2] : 0;
     out->worst_ratio = n ? ratios[n - 1] : 0;
@@ -211,7 +224,7 @@ void opf_replay_print(const opf_replay *replay, bool all, opf_text *out) {
         counts[c->verdict]++;
         if (!all && (c->verdict == OPF_GROUP_EXACT || c->verdict == OPF_GROUP_UNSEEN)) continue;
         opf_text_printf(out, "%4d  %-12s  %10.3g  %10.3g", c->step, opf_group_verdict_name(c->verdict), c->error, c->most);
-        if (c->error > 0 && c->most > 0) opf_text_printf(out, "  %11.3g  ", c->most / c->error);
+        if (c->error > 0 && c->most > 0 && isfinite(c->most)) opf_text_printf(out, "  %11.3g  ", c->most / c->error);
         else opf_text_add(out, "               ");
         print_nodes(c, out);
         if (c->verdict == OPF_GROUP_BEYOND || c->verdict == OPF_GROUP_UNBOUNDED)
@@ -221,5 +234,5 @@ void opf_replay_print(const opf_replay *replay, bool all, opf_text *out) {
     }
     opf_text_printf(out, "results of groups on the evaluator's inputs: %zu exact, %zu within their bounds, %zu beyond, %zu without a bound, %zu not seen by the evaluator\n",
                     counts[OPF_GROUP_EXACT], counts[OPF_GROUP_WITHIN], counts[OPF_GROUP_BEYOND], counts[OPF_GROUP_UNBOUNDED], counts[OPF_GROUP_UNSEEN]);
-    if (counts[OPF_GROUP_WITHIN]) opf_text_printf(out, "bound over error: median %.3g, largest %.3g\n", replay->median_ratio, replay->worst_ratio);
+    if (replay->median_ratio > 0) opf_text_printf(out, "bound over error: median %.3g, largest %.3g\n", replay->median_ratio, replay->worst_ratio);
 }

@@ -10,7 +10,7 @@ typedef enum opf_group_verdict {
     OPF_GROUP_EXACT,       /* the same bits as the evaluator */
     OPF_GROUP_WITHIN,      /* every element within its bound */
     OPF_GROUP_BEYOND,
-    OPF_GROUP_UNBOUNDED,   /* differs, and no bound can be stated: positions or extremes that rounding decides, library kernels */
+    OPF_GROUP_UNBOUNDED,   /* differs, and no bound can be stated: positions or extremes that rounding decides, sums beyond the type, library kernels */
     OPF_GROUP_UNSEEN       /* the evaluator has no such value: of a sub-graph, or made by a pass */
 } opf_group_verdict;
 const char *opf_group_verdict_name(opf_group_verdict verdict);
@@ -22,6 +22,7 @@ typedef struct opf_group_check {
     const opf_value *value;
     opf_group_verdict verdict;
     int64_t elements, beyond;  /* how many are beyond their bound, or differ where there is none */
+    int64_t overflown;         /* those of `beyond` that are no finite number where the evaluator's is one, or an infinity */
     int64_t worst;             /* element furthest from its reference in units of its bound; -1: none differs */
     double got, expected, bound; /* there */
     double error, most;        /* largest error and largest bound of all elements */

@@ -138,11 +138,12 @@ static void choose_pitches(opf_rows_nest *n) {
 
 /* ---- how many rows ---- */
 
+/* None where a product turns out to have the same factor for all rows (a Gather from an axis of one element): then it is no product. */
 static int64_t floats_of_a_row(const opf_rows_nest *n) {
     int64_t floats = 0;
     for (int i = 0; i < n->s->n_stages; i++)
         if (n->pitch[i]) floats += nominal(n->pitch[i]);
-    return floats;
+    return floats < 1 ? 1 : floats;
 }
 
 /* A block of columns: small enough for many rows, whole vectors. */

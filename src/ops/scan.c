@@ -32,6 +32,7 @@ static opf_status build_running(opf_call *call, const char *role, opf_combiner c
     int rank = opf_call_rank(call, 0), count = opf_call_ints(call, 1, &given);
     if (count < 0) return OPF_ERROR_UNSUPPORTED;
     if (count != 1) return opf_call_error(call, "shape", "axis must be one element and has %d", count);
+    if (opf_call_dtype(call, 0) == OPF_BOOL) return opf_call_error(call, "type", "bool values have no running sum or product; cast them to an integer type");
     int axis = opf_call_axis(call, given[0], rank);
     if (call->failed) return OPF_ERROR_INPUT;
     bool exclusive = opf_node_int(call->node, "exclusive", 0) != 0, reverse = opf_node_int(call->node, "reverse", 0) != 0;

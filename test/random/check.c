@@ -222,24 +222,10 @@ static bool is_at_edge(const opf_group_check *c) {
     return edge && c->group->nodes.count > 1 && isnan(c->got) != isnan(c->expected);
 }
 
-/* NaN where the evaluator has an infinity, and operands are large: sums on the way overflow with both signs, which the evaluator's, in
- * double, do not. */
-static bool sums_overflow(const subject *s, const opf_group_check *c) {
-    bool large = false;
-    if (!isnan(c->got) || !isinf(c->expected) || !c->group) return false;
-    for (size_t i = 0; i < c->group->stages.inputs.count; i++) {
-        const opf_value *value = c->group->stages.inputs.data[i], *read = opf_value_find(s->graph, value->name);
-        large = large || (read && !value->constant && largest(opf_eval_value(s->eval, read)) > 1e18);
-    }
-    return large;
-}
-
 static bool is_bad(const subject *s, const opf_group_check *c) {
     if (random_exactly) return c->verdict != OPF_GROUP_EXACT && c->verdict != OPF_GROUP_UNSEEN;
     if (c->verdict == OPF_GROUP_UNBOUNDED) return !opf_dtype_is_float(c->value->dtype);
-    if (fabs(c->got - c->expected) < 0x1p-126) return false; /* below what is a normal number: exp(92) is infinite, and 1 / (1 + exp(92)) is 1e-40 */
-    bool overflows = isinf(c->got) && fabs(c->expected) > 1e18; /* its square does, and the evaluator's, in double, does not */
-    return c->verdict == OPF_GROUP_BEYOND && !overflows && !sums_overflow(s, c) && !is_at_edge(c) && !(c->group && c->error <= slack_of(s, c->group));
+    return c->verdict == OPF_GROUP_BEYOND && !is_at_edge(c) && !(c->group && c->error <= slack_of(s, c->group));
 }
 
 static void check_groups(program *p, opf_arena *arena) {
@@ -251,6 +237,7 @@ static void check_groups(program *p, opf_arena *arena) {
     }
     for (size_t i = 0; i < replay.checks.count && !p->wrong; i++) {
         const opf_group_check *c = &replay.checks.data[i];
+        p->results[c->verdict]++;
         if (!is_bad(p->of, c)) continue;
         opf_text text = {0};
         opf_text_printf(&text, "%s: '%s'[%lld] is %.9g for %.9g, bound %.3g, %lld of %lld elements:", opf_group_verdict_name(c->verdict), c->value->name, (long long)c->worst, c->got, c->expected,

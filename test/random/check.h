@@ -3,6 +3,7 @@
 #define OPF_TEST_CHECK_H
 
 #include "api/session.h"
+#include "check/replay.h"
 #include "eval/eval.h"
 #include "maker.h"
 
@@ -28,6 +29,7 @@ typedef struct program {
     opf_context *context;
     opf_model *model;
     opf_session *session;      /* NULL: it failed */
+    int results[OPF_GROUP_UNSEEN + 1]; /* of kernels on the evaluator's values, by their verdict */
     const char *wrong;
 } program;
 

@@ -20,7 +20,7 @@ enum { BATCH = 25, MOST_NODES = 64, SECONDS_OF_GRAPH = 60, SECONDS_OF_COMPILER =
 
 typedef struct verdict {
     enum { WAITING, AT_WORK, RIGHT, WRONG } state;
-    int policy, nodes, kernels[POLICIES];
+    int policy, nodes, kernels[POLICIES], results[OPF_GROUP_UNSEEN + 1];
     char why[600];
 } verdict;
 
@@ -90,6 +90,7 @@ static void check_list(task *const *tasks, program *const *list, int count, cons
         tasks[i]->verdict->policy = list[i]->policy;
         alarm(SECONDS_OF_GRAPH);
         program_check(list[i], object, opf_arena_printf(arena, "opf_entry_%d", i));
+        for (int v = 0; v <= OPF_GROUP_UNSEEN; v++) tasks[i]->verdict->results[v] += list[i]->results[v];
         if (list[i]->wrong) fail(tasks[i], list[i]->policy, list[i]->wrong);
         else tasks[i]->verdict->state = WAITING;
     }
@@ -214,10 +215,12 @@ static void shrink(task *t, const char *folder) {
 
 static int report(task *tasks, int count, const char *folder, bool shrinks) {
     int failed = 0, nodes = 0, kernels[POLICIES] = {0};
+    long results[OPF_GROUP_UNSEEN + 1] = {0};
     for (int i = 0; i < count; i++) {
         verdict *v = tasks[i].verdict;
         nodes += v->nodes;
         for (int policy = 0; policy < POLICIES; policy++) kernels[policy] += v->kernels[policy];
+        for (int k = 0; k <= OPF_GROUP_UNSEEN; k++) results[k] += v->results[k];
         if (v->state == RIGHT) continue;
         failed++;
         printf("FAILED  seed %llu, %s: %s\n", (unsigned long long)tasks[i].seed, policy_names[v->policy], v->why);
@@ -225,6 +228,8 @@ static int report(task *tasks, int count, const char *folder, bool shrinks) {
         fflush(stdout);
     }
     printf("%d random graphs of %d nodes: %d kernels under none, %d under tvm, %d under best; %d failed\n", count, nodes, kernels[0], kernels[1], kernels[2], failed);
+    printf("results of groups on the evaluator's inputs: %ld exact, %ld within their bounds, %ld beyond, %ld without a bound, %ld not seen by the evaluator\n",
+           results[OPF_GROUP_EXACT], results[OPF_GROUP_WITHIN], results[OPF_GROUP_BEYOND], results[OPF_GROUP_UNBOUNDED], results[OPF_GROUP_UNSEEN]);
     return failed;
 }
 
