@@ -183,24 +183,6 @@ static bool reads_any(opf_scheduler *s, const opf_targets *targets) {
     return false;
 }
 
-typedef struct stride_check { opf_scheduler *s; int variable; bool plain; } stride_check;
-
-static bool check_stride(const opf_expr *e, void *data) {
-    stride_check *c = data;
-    const opf_expr *coefficient, *rest;
-    int64_t stride;
-    if (e->kind != OPF_EXPR_LOAD || e->n_args == 0 || !opf_expr_has_var(e->args[0], c->variable)) return true;
-    c->plain = opf_expr_affine(c->s->pool, e->args[0], c->variable, &coefficient, &rest) && opf_is_int(coefficient, &stride) && stride == 1;
-    return c->plain;
-}
-
-/* Strided vectors read beyond their last element, which compilers avoid at the end of a loop: better one end than many. */
-static bool walks_by_one(opf_scheduler *s, const opf_targets *targets, int variable) {
-    stride_check c = {s, variable, true};
-    for (size_t i = 0; i < targets->list.count && c.plain; i++) opf_expr_visit(s->pool, targets->list.data[i].value, check_stride, &c);
-    return c.plain;
-}
-
 /* Every store goes to an element of its own. */
 static bool stores_apart(opf_scheduler *s, const opf_targets *targets, int variable) {
     for (size_t i = 0; i < targets->list.count; i++) {
@@ -256,7 +238,8 @@ static void drop_single(opf_scheduler *s, opf_ranges *ranges, opf_targets *targe
 /* Readies the innermost loop for the compiler's vectoriser. */
 static void shape_innermost(opf_scheduler *s, opf_ranges *ranges, opf_targets *targets) {
     if (ranges->count == 0 || !stores_apart(s, targets, ranges->at[ranges->count - 1].variable)) return;
-    if (!reads_any(s, targets) && walks_by_one(s, targets, ranges->at[ranges->count - 1].variable)) in_blocks(s, ranges, targets);
+    /* strided vectors read beyond their last element, which compilers avoid at the end of a loop: better one end than many */
+    if (!reads_any(s, targets) && opf_reads_whole(s, targets, ranges->at[ranges->count - 1].variable)) in_blocks(s, ranges, targets);
     ranges->at[ranges->count - 1].independent = true;
 }
 
@@ -269,10 +252,8 @@ static opf_targets copy_of(opf_scheduler *s, const opf_targets *targets) {
 /* The loops with all statements; `order` is named first. */
 static void loops_of(opf_scheduler *s, opf_block *block, const opf_ranges *ranges, const opf_targets *targets, const opf_naming *order) {
     body b = prepared(s, ranges, targets);
-    for (size_t i = 0; i < order->list.count; i++) {
-        node_of(&b, order->list.data[i])->uses = 2;
-        named(&b, order->list.data[i], ranges->count, false);
-    }
+    for (size_t i = 0; i < order->list.count; i++) node_of(&b, order->list.data[i])->uses = 2;
+    for (size_t i = 0; i < order->list.count; i++) named(&b, order->list.data[i], ranges->count, false);
     for (size_t i = 0; i < targets->list.count; i++) store(&b, &targets->list.data[i]);
     opf_block all = joined(&b, 0);
     opf_block_append(s, block, &all);

@@ -100,9 +100,13 @@ static void innermost_loop(nest *n, const opf_range *innermost, opf_targets *tar
 
 /* ---- pieces of the innermost loop ---- */
 
-/* Is all of it there already? */
-static bool is_border(const opf_scheduler *s, const opf_targets *targets) {
-    return s->border && targets->list.count == 1 && targets->list.data[0].value == s->border;
+/* Leaves out what is there already; false where nothing is left. */
+static bool drop_borders(const opf_scheduler *s, opf_targets *targets) {
+    size_t count = 0;
+    for (size_t i = 0; i < targets->list.count; i++)
+        if (!s->border || targets->list.data[i].value != s->border) targets->list.data[count++] = targets->list.data[i];
+    targets->list.count = count;
+    return count > 0;
 }
 
 static bool find_piece(opf_scheduler *s, opf_targets *targets, const opf_range *range, opf_break *found) {
@@ -114,7 +118,7 @@ static bool find_piece(opf_scheduler *s, opf_targets *targets, const opf_range *
 
 static void pieces(opf_scheduler *s, opf_block *block, opf_range range, opf_targets *targets) {
     opf_break found;
-    if (is_border(s, targets)) return;
+    if (!drop_borders(s, targets)) return;
     if (!find_piece(s, targets, &range, &found)) {
         nest n = {.s = s, .inside = block};
         innermost_loop(&n, &range, targets);
@@ -273,7 +277,7 @@ static bool find_box(opf_scheduler *s, const opf_axes *axes, bool chunk, const o
 }
 
 void opf_leaf_over(opf_scheduler *s, opf_block *block, opf_axes axes, const opf_chunk *chunk, opf_targets *targets, bool parallel) {
-    if (is_border(s, targets)) return;
+    if (!drop_borders(s, targets)) return;
     opf_slots slots = slots_of(s, targets);
     opf_axes_drop_units(s, &axes, &slots);
     opf_break found;

@@ -295,9 +295,11 @@ static void emit_item(emission *e, opf_block *block, opf_item *item) {
         opf_reduce(s, block, item, chunk);
     } else {
         opf_targets targets = {0};
+        opf_axes free = item->free;
         OPF_PUSH(s->arena, &targets.list, (opf_target){item->buffer, item->offset, item->term});
+        if (opf_is_padding(s, item->stage) && !chunk) opf_interleave(s, &free, &targets);
         s->border = item->border;
-        opf_leaf_over(s, block, item->free, chunk, &targets, false);
+        opf_leaf_over(s, block, free, chunk, &targets, false);
         s->border = NULL;
     }
     if (item->results.list.count) opf_leaf_over(s, block, item->free, chunk, &item->results, false);

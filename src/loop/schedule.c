@@ -114,7 +114,6 @@ static void schedule(opf_nest *nest, const opf_fill *fill) {
     int n = s.n_stages;
     s.reduced = OPF_ARRAY(s.arena, bool, n + 1);
     s.kept = OPF_ARRAY(s.arena, bool, n + 1);
-    s.never_kept = OPF_ARRAY(s.arena, bool, n + 1);
     s.bodies = OPF_ARRAY(s.arena, const opf_expr *, n + 1);
     s.seconds = OPF_ARRAY(s.arena, const opf_expr *, n + 1);
     s.stored = OPF_ARRAY(s.arena, bool, group->results.count + 1);

@@ -1,6 +1,7 @@
 /* Inside of the scheduler: from a group's stages to a tree of statements. Private to src/loop.
  *
- * window.c   padding of small windows as stages of its own; window_plane.c: windows over planes of narrow lines
+ * window.c   padding of small windows as stages of its own; window_plane.c: windows over planes of narrow lines,
+ *            window_behind.c: what follows them
  * bytes.c    results several elements of which share a byte
  * divide.c   divisions by what is computed once for many elements; power.c: e^x where x cannot be above 0
  * expand.c   which stages are kept; every other one is inlined
@@ -10,6 +11,7 @@
  * ranges.c   where a condition on a variable changes
  * code.c     statements
  * body.c     the innermost statements: common sub-expressions, invariants hoisted
+ * interleave.c phases of elements side by side
  * step.c     lines of windows that are computed together
  * leaf.c     map nests
  * transpose.c blocks of what is read crosswise
@@ -228,6 +230,13 @@ const opf_expr *opf_body_in(opf_scheduler *s, opf_block *before, opf_block *insi
                             const opf_targets *targets);
 /* Names in `block` what does not change in the loop of `range`; returns the condition under which that may be computed. */
 const opf_expr *opf_hoist(opf_scheduler *s, opf_block *block, const opf_range *range, opf_targets *targets);
+
+/* ---- interleave.c ---- */
+/* Where the last axis but one holds the phases of elements that lie interleaved along the last: takes it away, and makes a target of
+ * each phase. */
+void opf_interleave(opf_scheduler *s, opf_axes *axes, opf_targets *targets);
+/* Is what is read along `variable` contiguous, that of all targets together? */
+bool opf_reads_whole(opf_scheduler *s, const opf_targets *targets, int variable);
 
 /* ---- step.c ---- */
 /* What is named first, in this order. */

@@ -102,15 +102,35 @@ opf_stage *opf_window_stage(const opf_window *w, const char *what, opf_dtype dty
     return stage;
 }
 
-/* u = place * stride + phase: two axes. What lies beyond the last position is as what lies outside. */
+/* The first position that is inside, as far as it is known; else 0. */
+static int64_t start_of(const opf_window *w, const opf_expr *condition, int position) {
+    opf_break found;
+    int64_t at, left, right;
+    if (condition->kind == OPF_EXPR_BINARY && condition->op == OPF_OP_AND) {
+        left = start_of(w, condition->args[0], position);
+        right = start_of(w, condition->args[1], position);
+        return left > right ? left : right;
+    }
+    bool starts = opf_break_solve(w->s, condition, position, &found) && !found.below && opf_is_int(found.at, &at) && at > 0;
+    return starts ? at : 0;
+}
+
+/* How far positions are moved so that the first one inside has phase 0: then all phases of a place are inside, or none is. */
+static int64_t shift_of(const opf_window *w, const opf_position *p, int number) {
+    int64_t start = w->body->kind == OPF_EXPR_SELECT ? start_of(w, w->body->args[0], opf_window_variables(w->stage) + number) : 0;
+    return (p->stride - start % p->stride) % p->stride;
+}
+
+/* u = place * stride + phase - shift: two axes. What lies beyond the first and the last position is as what lies outside. */
 static void add_phases(const opf_window *w, opf_window_axes *a, const opf_position *p, int number) {
     opf_pool *pool = w->s->pool;
-    const opf_expr *stride = opf_int(pool, p->stride), *reach = opf_mul(pool, opf_var(pool, p->tap), opf_int(pool, p->dilation));
-    opf_dim taps = opf_mul(pool, opf_sub(pool, w->stage->extents[p->tap], opf_int(pool, 1)), opf_int(pool, p->dilation));
+    const opf_expr *stride = opf_int(pool, p->stride), *shift = opf_int(pool, shift_of(w, p, number));
+    const opf_expr *reach = opf_add(pool, opf_mul(pool, opf_var(pool, p->tap), opf_int(pool, p->dilation)), shift);
+    opf_dim taps = opf_add(pool, opf_mul(pool, opf_sub(pool, w->stage->extents[p->tap], opf_int(pool, 1)), opf_int(pool, p->dilation)), shift);
     opf_dim places = opf_add(pool, w->stage->extents[p->plain], opf_floordiv(pool, taps, stride));
     const opf_expr *phase = opf_window_axis(w, a, "phase", stride, opf_floormod(pool, reach, stride));
     const opf_expr *place = opf_window_axis(w, a, opf_window_name(w, p->plain), places, opf_add(pool, opf_var(pool, p->plain), opf_floordiv(pool, reach, stride)));
-    a->bind[opf_window_variables(w->stage) + number] = opf_add(pool, opf_mul(pool, place, stride), phase);
+    a->bind[opf_window_variables(w->stage) + number] = opf_sub(pool, opf_add(pool, opf_mul(pool, place, stride), phase), shift);
 }
 
 static void add_position(const opf_window *w, opf_window_axes *a, const opf_position *p, int number) {
@@ -253,66 +273,115 @@ static opf_stage *lines_stage(opf_scheduler *s, opf_stage *stage, const opf_stag
 
 /* ---- the list anew ---- */
 
-typedef struct numbering { int n_inputs; const int *stages, *made; } numbering;
+/* Positions of stages: of the group's by their own number, of new ones by OPF_WINDOW_STAGE's. */
+typedef struct listing {
+    opf_scheduler *s;
+    int *stages, *made;
+    opf_window_part **parts; /* by stage of the group: as part of the plane just in front of it; NULL */
+} listing;
 
 static const opf_expr *numbered(opf_pool *pool, const opf_expr *leaf, void *data) {
-    const numbering *n = data;
-    if (leaf->kind != OPF_EXPR_LOAD || leaf->index < n->n_inputs) return NULL;
-    int tensor = n->n_inputs + (leaf->index >= OPF_WINDOW_STAGE ? n->made[leaf->index - OPF_WINDOW_STAGE] : n->stages[leaf->index - n->n_inputs]);
+    const listing *l = data;
+    int n_inputs = l->s->n_inputs;
+    if (leaf->kind != OPF_EXPR_LOAD || leaf->index < n_inputs) return NULL;
+    int tensor = n_inputs + (leaf->index >= OPF_WINDOW_STAGE ? l->made[leaf->index - OPF_WINDOW_STAGE] : l->stages[leaf->index - n_inputs]);
     return opf_load(pool, (opf_dtype)leaf->dtype, tensor, leaf->n_args, leaf->args);
 }
 
 /* Appends; `padding` is the position of the stage that pads its operand. */
-static int add_stage(opf_scheduler *s, opf_stage *stage, int padding, const numbering *n) {
-    stage->body = opf_expr_map(s->pool, stage->body, numbered, (void *)(uintptr_t)n);
-    if (stage->second) stage->second = opf_expr_map(s->pool, stage->second, numbered, (void *)(uintptr_t)n);
+static int add_stage(const listing *l, opf_stage *stage, int padding) {
+    opf_scheduler *s = l->s;
+    stage->body = opf_expr_map(s->pool, stage->body, numbered, (void *)(uintptr_t)l);
+    if (stage->second) stage->second = opf_expr_map(s->pool, stage->second, numbered, (void *)(uintptr_t)l);
     s->padding[s->n_stages] = padding;
     s->stages[s->n_stages] = stage;
     return s->n_stages++;
 }
 
+/* Puts planes in front of a window, or of what stands behind one. */
+static bool add_planes(const listing *l, opf_stage *stage, int number, const opf_window *w) {
+    opf_scheduler *s = l->s;
+    opf_window_part part;
+    opf_stage *padded = NULL;
+    if (w ? !opf_window_take_plane(w, 2 * number, &padded, &part) : !opf_window_take_behind(s, stage, l->parts, 2 * number + 1, &part)) return false;
+    if (padded) l->made[2 * number] = add_stage(l, padded, -1);
+    l->made[2 * number + 1] = add_stage(l, part.plane, padded ? l->made[2 * number] : -1);
+    l->parts[number] = opf_arena_copy(s->arena, &part, sizeof part);
+    stage->combiner = OPF_COMBINE_NONE;
+    stage->n_reduce = 0;
+    stage->body = part.body;
+    return true;
+}
+
 /* Puts stages in front of a window; the last one's position, -1 where it is no window. */
-static int add_window(opf_scheduler *s, opf_stage *stage, int number, numbering *n, int *made) {
+static int add_window(const listing *l, opf_stage *stage, int number) {
+    opf_scheduler *s = l->s;
     opf_window w;
     const opf_expr *load;
-    if (!find_window(s, stage, &w)) return -1;
+    if (!find_window(s, stage, &w)) return add_planes(l, stage, number, NULL) ? l->made[2 * number + 1] : -1;
     bool separable = is_separable(s, stage, w.guarded);
-    opf_window_plane plane;
-    if (!separable && opf_window_take_plane(&w, 2 * number, &plane)) {
-        made[2 * number] = add_stage(s, plane.padded, -1, n);
-        made[2 * number + 1] = add_stage(s, plane.sums, made[2 * number], n);
-        s->plane[made[2 * number + 1]] = stage->n_axes - 2;
-        stage->combiner = OPF_COMBINE_NONE;
-        stage->n_reduce = 0;
-        stage->body = plane.part;
-        return made[2 * number + 1];
-    }
+    if (!separable && add_planes(l, stage, number, &w)) return l->made[2 * number + 1];
     opf_stage *padded = padded_stage(&w, 2 * number, &load);
     stage->body = opf_replace(s, stage->body, w.guarded, load);
-    made[2 * number] = add_stage(s, padded, -1, n);
-    if (!separable) return made[2 * number];
+    l->made[2 * number] = add_stage(l, padded, -1);
+    if (!separable) return l->made[2 * number];
     opf_stage *lines = lines_stage(s, stage, padded, 2 * number + 1);
-    return made[2 * number + 1] = add_stage(s, lines, made[2 * number], n);
+    return l->made[2 * number + 1] = add_stage(l, lines, l->made[2 * number]);
+}
+
+/* ---- which planes are kept ---- */
+
+typedef struct plane_reading { const opf_scheduler *s; bool *read; } plane_reading;
+
+static bool note_read(const opf_expr *e, void *data) {
+    plane_reading *r = data;
+    if (e->kind == OPF_EXPR_LOAD && e->index >= r->s->n_inputs) r->read[e->index - r->s->n_inputs] = true;
+    return true;
+}
+
+/* Planes are kept of which parts are taken, and those that functions read; others are inlined into the planes behind them. */
+static void keep_planes(const listing *l, int count) {
+    opf_scheduler *s = l->s;
+    bool *read = OPF_ARRAY(s->arena, bool, s->n_stages + 1), *plain = OPF_ARRAY(s->arena, bool, s->n_stages + 1);
+    for (int i = 0; i < count; i++) {
+        if (!l->parts[i]) continue;
+        plain[l->stages[i]] = true; /* a part is nobody's reader until it is read itself */
+        plain[l->made[2 * i + 1]] = !l->parts[i]->apart;
+    }
+    for (int i = 0; i < s->n_stages; i++) {
+        if (plain[i]) continue;
+        opf_expr_visit(s->pool, s->stages[i]->body, note_read, &(plane_reading){s, read});
+        if (s->stages[i]->second) opf_expr_visit(s->pool, s->stages[i]->second, note_read, &(plane_reading){s, read});
+    }
+    for (size_t k = 0; k < s->group->results.count; k++) read[l->stages[s->group->results.data[k].stage]] = true;
+    for (int i = 0; i < count; i++) {
+        if (!l->parts[i]) continue;
+        int plane = l->made[2 * i + 1], part = l->stages[i];
+        bool kept = read[part] || read[plane];
+        s->plane[plane] = kept ? l->parts[i]->lead : 0;
+        s->never_kept[plane] = !kept;
+        if (!kept) s->padding[part] = -1;
+    }
 }
 
 void opf_take_stages(opf_scheduler *s) {
     const opf_group *group = s->group;
-    int count = (int)group->stages.list.count;
-    int *stages = OPF_ARRAY(s->arena, int, count + 1), *made = OPF_ARRAY(s->arena, int, 2 * count + 1);
-    int most = 3 * count + (int)group->results.count + 1;
+    int count = (int)group->stages.list.count, most = 3 * count + (int)group->results.count + 1;
+    listing l = {s, OPF_ARRAY(s->arena, int, count + 1), OPF_ARRAY(s->arena, int, 2 * count + 1), OPF_ARRAY(s->arena, opf_window_part *, count + 1)};
     s->stages = OPF_ARRAY(s->arena, const opf_stage *, most);
     s->padding = OPF_ARRAY(s->arena, int, most);
     s->plane = OPF_ARRAY(s->arena, int, most);
-    numbering n = {s->n_inputs, stages, made};
+    s->never_kept = OPF_ARRAY(s->arena, bool, most);
     for (int i = 0; i < count; i++) {
         opf_stage *stage = opf_arena_copy(s->arena, group->stages.list.data[i], sizeof *stage);
         stage->body = opf_powers_below(s->pool, group, stage, opf_divisions_out(s->pool, group, stage, stage->body));
-        int padding = add_window(s, stage, i, &n, made);
-        stages[i] = add_stage(s, stage, padding, &n);
+        int padding = add_window(&l, stage, i);
+        l.stages[i] = add_stage(&l, stage, padding);
     }
+    keep_planes(&l, count);
     s->result_stage = OPF_ARRAY(s->arena, int, group->results.count + 1);
     for (size_t k = 0; k < group->results.count; k++) {
-        int number = stages[group->results.data[k].stage];
+        int number = l.stages[group->results.data[k].stage];
         s->result_stage[k] = opf_dtype_is_packed(s->stages[number]->dtype) ? opf_add_bytes(s, number) : number;
     }
 }

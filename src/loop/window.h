@@ -34,11 +34,22 @@ const opf_expr *opf_window_axis(const opf_window *w, opf_window_axes *a, const c
 /* An empty stage of the window's own, called "STAGE, WHAT". */
 opf_stage *opf_window_stage(const opf_window *w, const char *what, opf_dtype dtype);
 
+/* A stage of the group as a part of a stage over whole planes: `body` reads the plane, which is OPF_WINDOW_STAGE + number. */
+typedef struct opf_window_part {
+    opf_stage *plane;
+    const opf_expr *body;
+    int lead;                     /* axes in front of lines and columns */
+    bool apart;                   /* calls functions: better a loop of its own behind the planes that it reads */
+} opf_window_part;
+
 /* ---- window_plane.c ---- */
-/* A window that is computed a plane at a time, in whole vectors: `padded` is the operand, `sums` the window over its elements, of
- * which the window's own stage then is a part, read at `part`. */
-typedef struct opf_window_plane { opf_stage *padded, *sums; const opf_expr *part; } opf_window_plane;
-/* False where lines are as good. The new stages are OPF_WINDOW_STAGE + number and the one after it. */
-bool opf_window_take_plane(const opf_window *w, int number, opf_window_plane *out);
+/* A window that is computed a plane at a time, in whole vectors: `padded` is the operand, `out` the window over its elements.
+ * False where lines are as good. The new stages are OPF_WINDOW_STAGE + number and the one after it. */
+bool opf_window_take_plane(const opf_window *w, int number, opf_stage **padded, opf_window_part *out);
+
+/* ---- window_behind.c ---- */
+/* `stage` as a part of a new plane, OPF_WINDOW_STAGE + number; false where it reads no planes, or something else along lines and
+ * columns. `parts`: by stage of the group, NULL where it is no part. */
+bool opf_window_take_behind(opf_scheduler *s, const opf_stage *stage, opf_window_part *const *parts, int number, opf_window_part *out);
 
 #endif

@@ -153,7 +153,7 @@ static bool rest_is_even(const opf_window *w) {
     return !opf_expr_has_var(rest, w->stage->n_axes - 1) && !opf_expr_has_var(rest, w->stage->n_axes - 2);
 }
 
-bool opf_window_take_plane(const opf_window *w, int number, opf_window_plane *out) {
+bool opf_window_take_plane(const opf_window *w, int number, opf_stage **padded, opf_window_part *out) {
     plane p = {.w = w};
     const opf_stage *stage = w->stage;
     if (w->s->fill || stage->second || stage->n_axes < 3 || stage->n_axes + 1 > OPF_MAX_RANK || !read_sides(&p) || !rest_is_even(w)) return false;
@@ -161,8 +161,8 @@ bool opf_window_take_plane(const opf_window *w, int number, opf_window_plane *ou
     p.pitch = p.column.positions;
     if (!choose_form(&p) || p.elements > MOST_ELEMENTS) return false;
     count_lines(&p);
-    out->padded = padded_plane(&p);
-    out->sums = sums_plane(&p, out->padded, number);
-    out->part = part_of(&p, out->sums, number);
+    *padded = padded_plane(&p);
+    opf_stage *sums = sums_plane(&p, *padded, number);
+    *out = (opf_window_part){.plane = sums, .body = part_of(&p, sums, number), .lead = stage->n_axes - 2};
     return true;
 }

@@ -186,6 +186,37 @@ static const written_case written[] = {
     {"planes: dilated taps of a changed operand",
      "size N 2 1 0\n in x float32 [N, 10, 9, 9]\n in w float32 [10, 3, 3]\n stage a float32 [n=N, c=10, h=9, v=9] : max(x[n, c, h, v], 0) * 2\n"
      " stage s float32 [n=N, c=10, h=9, v=9] sum [p=3, q=3] : (2 <= h + 2*p && h + 2*p < 11 && 2 <= v + 2*q && v + 2*q < 11 ? a[n, c, h + 2*p - 2, v + 2*q - 2] : 0) * w[c, p, q]\n out s"},
+    {"planes behind: an activation that reads the sum twice",
+     "size N 2 1 0\n in x float32 [N, 8, 14, 14]\n in w float32 [8, 3, 3]\n in b float32 [8]\n"
+     " stage s float32 [n=N, c=8, h=7, v=7] sum [p=3, q=3] : (1 <= 2*h + p && 2*h + p < 15 && 1 <= 2*v + q && 2*v + q < 15 ? x[n, c, 2*h + p - 1, 2*v + q - 1] : 0) * w[c, p, q]\n"
+     " stage a float32 [n=N, c=8, h=7, v=7] : s[n, c, h, v] + b[c]\n stage g float32 [n=N, c=8, h=7, v=7] : min(max(a[n, c, h, v] + 3, 0), 6) / 6\n"
+     " stage y float32 [n=N, c=8, h=7, v=7] : a[n, c, h, v] * g[n, c, h, v]\n out y"},
+    {"planes behind: functions of the sum",
+     "size N 2 1 0\n in x float32 [N, 9, 9, 9]\n in w float32 [9, 3, 3]\n"
+     " stage s float32 [n=N, c=9, h=9, v=9] sum [p=3, q=3] : (1 <= h + p && h + p < 10 && 1 <= v + q && v + q < 10 ? x[n, c, h + p - 1, v + q - 1] : 0) * w[c, p, q]\n"
+     " stage y float32 [n=N, c=9, h=9, v=9] : s[n, c, h, v] / (1 + exp(-s[n, c, h, v])) + tanh(s[n, c, h, v])\n out y"},
+    {"planes: the sum, and what is made of it crosswise, are results",
+     "size N 2 1 0\n in x float32 [N, 8, 7, 7]\n in w float32 [8, 3, 3]\n"
+     " stage s float32 [n=N, c=8, h=7, v=7] sum [p=3, q=3] : (1 <= h + p && h + p < 8 && 1 <= v + q && v + q < 8 ? x[n, c, h + p - 1, v + q - 1] : 0) * w[c, p, q]\n"
+     " stage a float32 [n=N, c=8, h=7, v=7] : max(s[n, c, h, v], 0)\n stage t float32 [n=N, c=8, h=7, v=7] : a[n, c, h, v] + s[n, c, v, h]\n"
+     " stage y int32 [n=N, c=8, h=7, v=7] : int32(a[n, c, h, v] * 4) + int32(h + v)\n out s\n out t\n out y"},
+    {"planes behind: a max pool and a sum of one picture meet",
+     "size N 2 1 0\n in x float32 [N, 8, 7, 7]\n in w float32 [8, 3, 3]\n"
+     " stage s float32 [n=N, c=8, h=7, v=7] sum [p=3, q=3] : (1 <= h + p && h + p < 8 && 1 <= v + q && v + q < 8 ? x[n, c, h + p - 1, v + q - 1] : 0) * w[c, p, q]\n"
+     " stage m float32 [n=N, c=8, h=7, v=7] max [p=3, q=3] : 1 <= h + p && h + p < 8 && 1 <= v + q && v + q < 8 ? x[n, c, h + p - 1, v + q - 1] : -inf\n"
+     " stage y float32 [n=N, c=8, h=7, v=7] : s[n, c, h, v] - m[n, c, h, v]\n out y"},
+    {"phases: two, borders on both sides, of a changed operand",
+     "size N 2 1 0\n in x float32 [N, 3, 21, 41]\n in w float32 [3, 3, 3]\n stage a float32 [n=N, c=3, h=21, v=41] : max(x[n, c, h, v], 0) + 1\n"
+     " stage s float32 [n=N, c=3, h=11, v=21] sum [p=3, q=3] : (1 <= 2*h + p && 2*h + p < 22 && 1 <= 2*v + q && 2*v + q < 42 ? a[n, c, 2*h + p - 1, 2*v + q - 1] : 0) * w[c, p, q]\n out s"},
+    {"phases: two, no border in front",
+     "size N 2 1 0\n in x float32 [N, 3, 20, 40]\n in w float32 [3, 3, 3]\n"
+     " stage s float32 [n=N, c=3, h=10, v=20] sum [p=3, q=3] : (2*h + p < 20 && 2*v + q < 40 ? x[n, c, 2*h + p, 2*v + q] : 0) * w[c, p, q]\n out s"},
+    {"phases: three, of a sum of two operands",
+     "size N 2 1 0\n in x float32 [N, 3, 9, 50]\n in z float32 [50]\n in w float32 [3, 3, 5]\n"
+     " stage s float32 [n=N, c=3, h=9, v=17] sum [p=3, q=5] : (1 <= h + p && h + p < 10 && 2 <= 3*v + q && 3*v + q < 52 ? x[n, c, h + p - 1, 3*v + q - 2] + z[3*v + q - 2] : 0) * w[c, p, q]\n out s"},
+    {"phases: four of a max pool, width not known",
+     "size W 40 1 2 3 4 5 33 0\n in x float32 [5, 9, W] special\n"
+     " stage y float32 [c=5, h=9, v=W] max [p=3, q=5] : 1 <= h + p && h + p < 10 && 3 <= 4*v + q && 4*v + q < W + 3 ? x[c, h + p - 1, 4*v + q - 3] : -inf\n out y"},
     {"in step: lines of a wide window, their number known",
      "size N 2 1 0\n in x float32 [N, 3, 21, 40]\n in w float32 [3, 5, 5]\n"
      " stage s float32 [n=N, c=3, h=21, v=40] sum [p=5, q=5] : (2 <= h + p && h + p < 23 && 2 <= v + q && v + q < 42 ? x[n, c, h + p - 2, v + q - 2] : 0) * w[c, p, q]\n"
@@ -314,6 +345,10 @@ static int set_up(void **state) {
         bool step = strncmp(written[i].title, "in step", 7) == 0;
         if (step && !mentions(cases[i].nest, "h_block")) case_fail(&cases[i], "takes no lines in step: %s", cases[i].nest->schedule);
         if (planes && !mentions(cases[i].nest, ", plane")) case_fail(&cases[i], "computes no planes: %s", cases[i].nest->schedule);
+        if (strncmp(written[i].title, "planes behind", 13) == 0 && !mentions(cases[i].nest, "y, plane"))
+            case_fail(&cases[i], "takes columns before all is done: %s", cases[i].nest->schedule);
+        if (strncmp(written[i].title, "phases", 6) == 0 && strstr(cases[i].nest->schedule, "{ phase"))
+            case_fail(&cases[i], "takes one phase after the other: %s", cases[i].nest->schedule);
         if (bands && !(cases[i].nest->tile && cases[i].nest->tile->fill)) case_fail(&cases[i], "is no nest in bands: %s", cases[i].nest->schedule);
     }
     return 0;
