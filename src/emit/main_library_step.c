@@ -77,7 +77,9 @@ static void describe_inputs(printer *p) {
             absent(p);
             continue;
         }
-        describe(p, p->step->buffers[k], (int)value->dtype, value->rank, value->dims);
+        const opf_stage *packing = opf_library_packed(library, k);
+        if (packing) describe(p, p->step->buffers[k], (int)packing->dtype, packing->n_axes, packing->extents);
+        else describe(p, p->step->buffers[k], (int)value->dtype, value->rank, value->dims);
         opf_emit_buffer_comment(p->program, p->step->buffers[k], p->out);
     }
     for (size_t k = 0; k < library->constants.count; k++)

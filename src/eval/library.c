@@ -100,6 +100,17 @@ static opf_status report_problem(const opf_running *r) {
     return OPF_ERROR_INPUT;
 }
 
+/* Bytes of scratch: as the kernel asks, and room for operands that programs pack beforehand. */
+static bool scratch_of(const opf_running *r, int64_t *bytes) {
+    opf_pool *pool = r->module->pool;
+    opf_dim all = opf_dim_most(r->module, r->library->scratch_bytes);
+    for (size_t k = 0; k < r->library->packings.count; k++) {
+        const opf_stage *stage = r->library->packings.data[k].stage;
+        all = opf_add(pool, all, opf_mul(pool, opf_stage_elements(stage, pool), opf_int(pool, opf_dtype_bits(stage->dtype) / 8)));
+    }
+    return size_of(r, all, bytes);
+}
+
 static opf_status run(const opf_running *r, int64_t *symbols, opf_tensor **out) {
     const opf_library_call *library = r->library;
     opf_lib_tensor results[OPF_LIBRARY_OUTPUTS] = {{0}};
@@ -112,7 +123,7 @@ static opf_status run(const opf_running *r, int64_t *symbols, opf_tensor **out) 
     }
     for (size_t k = 0; k < library->ints.count && status == OPF_OK; k++)
         if (!opf_dim_eval(library->ints.data[k], r->job->symbols, &ints[k])) status = report_size(r);
-    if (status == OPF_OK && !size_of(r, opf_dim_most(r->module, library->scratch_bytes), &scratch)) status = report_size(r);
+    if (status == OPF_OK && !scratch_of(r, &scratch)) status = report_size(r);
     if (status != OPF_OK) return status;
     void *room = opf_arena_alloc(r->arena, (size_t)scratch + 64);
     opf_lib_args args = {describe_inputs(r), results, ints, library->floats.data, (void *)(((uintptr_t)room + 63) / 64 * 64), counts, r->job->heap};

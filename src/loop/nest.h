@@ -88,6 +88,9 @@ typedef struct opf_packed {
     int64_t bytes;
 } opf_packed;
 
+/* The group that computes `stage` from the constant, its input 0: a packed constant. (arena) */
+opf_group *opf_packing_group(opf_arena *arena, const opf_value *constant, opf_stage *stage);
+
 /* Schedule of a contraction by register tiles, src/loop/tile.h. NULL for other nests. */
 struct opf_tile;
 

@@ -243,19 +243,6 @@ bool opf_tiler_operands(opf_tiler *tiler) {
 
 /* ---- packing constants ---- */
 
-/* A value of the schedule's own: it has a type and no place in the graph. */
-static opf_value *made_value(opf_tiler *tiler, const opf_value *model, int rank, const opf_dim *dims) {
-    opf_value *value = OPF_NEW(tiler->arena, opf_value);
-    value->name = opf_arena_printf(tiler->arena, "%s.packed", model->name);
-    value->graph = model->graph;
-    value->dtype = OPF_FLOAT32;
-    value->rank = rank;
-    value->dims = opf_arena_copy(tiler->arena, dims, (size_t)rank * sizeof *dims);
-    value->declared_rank = -1;
-    value->input_index = -1;
-    return value;
-}
-
 /* A flat index taken apart into `count` axes' indices, all but the first by the axes' extents. */
 static void take_apart(const opf_tiler *tiler, const opf_expr *flat, int first, int count, const opf_expr **bind) {
     for (int k = first + count - 1; k > first; k--) {
@@ -277,14 +264,7 @@ static opf_group *packing_group(opf_tiler *tiler, const opf_value *constant, con
                          .extents = opf_arena_copy(tiler->arena, extents, (size_t)n * sizeof *extents),
                          .axis_names = opf_arena_copy(tiler->arena, names, (size_t)n * sizeof *names),
                          .origin = tiler->anchor->origin};
-    opf_group *group = OPF_NEW(tiler->arena, opf_group);
-    group->kind = OPF_KIND_INJECTIVE;
-    group->step = OPF_STEP_KERNEL;
-    group->rule = "packed";
-    OPF_PUSH(tiler->arena, &group->stages.inputs, (opf_value *)constant);
-    OPF_PUSH(tiler->arena, &group->stages.list, stage);
-    OPF_PUSH(tiler->arena, &group->results, (opf_result){made_value(tiler, constant, n, extents), 0});
-    return group;
+    return opf_packing_group(tiler->arena, constant, stage);
 }
 
 static bool is_tap(const opf_tile *tile, int axis) { return axis == tile->windows[0].tap || axis == tile->windows[1].tap; }

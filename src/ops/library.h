@@ -92,6 +92,13 @@ typedef struct opf_library_output {
 
 enum { OPF_LIBRARY_OUTPUTS = 8, OPF_LIBRARY_COUNTS = OPF_MAX_RANK };
 
+/* An operand that is a constant may be handed over in another layout, made once at build time: `stage` says it, whose one load is of
+ * tensor 0, the operand. The kernel tells the two forms apart by their ranks, and packs by itself what comes as it was. */
+typedef struct opf_library_packing {
+    int input;
+    opf_stage *stage;
+} opf_library_packing;
+
 typedef struct opf_library_call {
     const opf_library_kernel *kernel;
     int n_inputs;                           /* operands that the kernel expects: the node's inputs, absent ones included */
@@ -101,6 +108,7 @@ typedef struct opf_library_call {
     OPF_VEC(opf_dim) ints;
     OPF_VEC(double) floats;
     opf_dim scratch_bytes;                  /* 0: none */
+    OPF_VEC(opf_library_packing) packings;  /* programs pack these; the evaluator does not, and gives as much more scratch */
     bool reads_strings;                     /* it is made for operands that are strings; others move numbers */
     bool takes_memory;                      /* from the run's heap; it may fail */
     int n_counts;
@@ -115,6 +123,10 @@ void opf_library_dim(opf_call *call, opf_dim value);
 void opf_library_float(opf_call *call, double value);
 void opf_library_constant(opf_call *call, const opf_tensor *tensor);
 void opf_library_scratch(opf_call *call, opf_dim bytes);
+/* Operand `input`, a constant, is given as this: an injective stage of float32 whose extents are known. */
+void opf_library_pack(opf_call *call, int input, const char *name, int n_axes, const opf_dim *extents, const char *const *axis_names, const opf_expr *body);
+/* How operand `input` is packed; NULL: it is not. */
+const opf_stage *opf_library_packed(const opf_library_call *library, int input);
 /* The type of output `output`; ignored where the node leaves it out. */
 void opf_library_result(opf_call *call, int output, opf_dtype dtype, int rank, const opf_dim *dims);
 /* The same for a sequence or optional. */

@@ -125,11 +125,51 @@ static bool check_types(opf_call *call, const layer *layer) {
     return bytes;
 }
 
+/* ---- packed weights ---- */
+
+static opf_dim whole_panels(opf_call *call, opf_dim columns) {
+    opf_dim panel = opf_call_int(call, OPF_LIB_PANEL);
+    return opf_mul(call->pool, opf_ceildiv(call->pool, columns, panel), panel);
+}
+
+/* Columns of all panels, and where GRU's third gate begins (opf_lib_gate_columns, opf_lib_third_gate). */
+static opf_dim gate_columns(opf_call *call, const layer *layer, opf_dim hidden, opf_dim *third) {
+    opf_dim two = whole_panels(call, opf_mul(call->pool, hidden, opf_call_int(call, 2)));
+    *third = layer->gates == 3 ? two : NULL;
+    return layer->gates == 3 ? opf_add(call->pool, two, whole_panels(call, hidden)) : whole_panels(call, opf_mul(call->pool, hidden, opf_call_int(call, layer->gates)));
+}
+
+/* Operand `input`, [direction][gates * hidden][depth], as panels. */
+static void pack_weights(opf_call *call, const layer *layer, int input, opf_dim hidden) {
+    opf_pool *pool = call->pool;
+    opf_dim third, columns = gate_columns(call, layer, hidden, &third), panel = opf_call_int(call, OPF_LIB_PANEL), depth = opf_call_dim(call, input, 2);
+    opf_dim extents[] = {opf_call_dim(call, input, 0), opf_floordiv(pool, columns, panel), depth, panel};
+    static const char *const names[] = {"direction", "panel", "k", "column"};
+    const opf_expr *column = opf_add(pool, opf_mul(pool, opf_var(pool, 1), panel), opf_var(pool, 3));
+    opf_dim first_gates = opf_mul(pool, hidden, opf_call_int(call, third ? 2 : layer->gates));
+    const opf_expr *zero = opf_real(pool, OPF_FLOAT32, 0), *index[] = {opf_var(pool, 0), column, opf_var(pool, 2)}, *body;
+    body = opf_select(pool, opf_binary(pool, OPF_OP_LT, column, first_gates), opf_load(pool, OPF_FLOAT32, 0, 3, index), zero);
+    if (third) {
+        const opf_expr *within = opf_sub(pool, column, third);
+        index[1] = opf_add(pool, first_gates, within);
+        const opf_expr *last = opf_select(pool, opf_binary(pool, OPF_OP_LT, within, hidden), opf_load(pool, OPF_FLOAT32, 0, 3, index), zero);
+        body = opf_select(pool, opf_binary(pool, OPF_OP_LT, column, third), body, last);
+    }
+    opf_library_pack(call, input, "packed weights", 4, extents, names, body);
+}
+
+static bool can_be_packed(const opf_call *call, int input) { return opf_call_input(call, input)->constant != NULL; }
+
+/* As opf_lib_recurrent lays it out; weights that are no constants are packed in each run. */
 static opf_dim scratch_bytes(opf_call *call, const layer *layer, opf_dim batch, opf_dim hidden) {
     opf_pool *pool = call->pool;
-    opf_dim row = opf_mul(pool, hidden, opf_call_int(call, layer->gates)), blocks = opf_mul(pool, batch, opf_call_int(call, OPF_LIB_STEPS + 1));
-    opf_dim floats = opf_add(pool, opf_mul(pool, blocks, row), opf_mul(pool, hidden, opf_add(pool, opf_mul(pool, batch, opf_call_int(call, 2)), opf_call_int(call, 1))));
-    return opf_mul(pool, opf_add(pool, floats, row), opf_call_int(call, 4));
+    opf_dim third, columns = gate_columns(call, layer, hidden, &third), steps = opf_mul(pool, batch, opf_call_int(call, OPF_LIB_STEPS));
+    opf_dim floats = opf_mul(pool, steps, opf_add(pool, columns, opf_call_int(call, 2)));
+    floats = opf_add(pool, floats, opf_mul(pool, columns, opf_add(pool, batch, opf_call_int(call, 1))));
+    floats = opf_add(pool, floats, opf_mul(pool, hidden, opf_add(pool, opf_mul(pool, batch, opf_call_int(call, 3)), opf_call_int(call, layer->gates))));
+    for (int input = 1; input <= 2 && !layer->quantized; input++)
+        if (!can_be_packed(call, input)) floats = opf_add(pool, floats, opf_mul(pool, opf_mul(pool, opf_call_dim(call, input, 0), columns), opf_call_dim(call, input, 2)));
+    return opf_mul(pool, floats, opf_call_int(call, 4));
 }
 
 static void add_results(opf_call *call, const layer *layer, opf_dim steps, opf_dim batch, opf_dim directions, opf_dim hidden, int layout) {
@@ -152,7 +192,10 @@ static opf_status recurrent(opf_call *call, const layer *layer) {
     opf_library_int(call, direction);
     opf_library_int(call, layout);
     opf_library_int(call, layer->special ? opf_node_int(call->node, layer->special, 0) : 0);
+    opf_library_dim(call, hidden);
     add_activations(call, n_directions * layer->activations, layer->defaults, layer->activations);
+    for (int input = 1; input <= 2 && !layer->quantized; input++)
+        if (can_be_packed(call, input)) pack_weights(call, layer, input, hidden);
     opf_library_scratch(call, scratch_bytes(call, layer, batch, hidden));
     add_results(call, layer, steps, batch, directions, hidden, layout);
     return call->failed ? OPF_ERROR_INPUT : OPF_OK;

@@ -1,4 +1,5 @@
 /* Steps that call library kernels, and the checks of what they count. */
+#include "base/checked.h"
 #include "ops/counts.h"
 #include "ops/library.h"
 #include "plan/planner.h"
@@ -46,12 +47,21 @@ void opf_planner_found(opf_planner *planner, const opf_symbol *symbol) {
 
 /* ---- calls ---- */
 
+/* The operand in the layout that the kernel asks for; -1: reported. */
+static int packed_buffer(opf_planner *planner, const opf_value *constant, const opf_stage *stage) {
+    int64_t bytes;
+    opf_packed packed = {0, opf_packing_group(planner->arena, constant, (opf_stage *)stage), 0};
+    if (!opf_is_int(opf_stage_elements(stage, planner->pool), &bytes) || !opf_checked_mul(bytes, opf_dtype_bits(stage->dtype) / 8, &packed.bytes)) opf_out_of_memory();
+    return opf_planner_pack(planner, planner->options->machine, &packed);
+}
+
 /* The buffers of a call in the kernel's order; false: reported. */
 static bool call_buffers(opf_planner *planner, const opf_node *node, const opf_library_call *library, int *buffers) {
     int at = 0;
     for (int k = 0; k < library->n_inputs; k++) {
         const opf_value *value = k < node->n_inputs ? node->inputs[k] : NULL;
-        buffers[at] = value ? opf_planner_operand(planner, value, true) : -1;
+        const opf_stage *packing = opf_library_packed(library, k);
+        buffers[at] = !value ? -1 : packing ? packed_buffer(planner, value, packing) : opf_planner_operand(planner, value, true);
         if (value && buffers[at] < 0) return false;
         at++;
     }

@@ -39,11 +39,10 @@ static opf_step kernel_step(opf_planner *planner, const opf_nest *nest, int kern
     return step;
 }
 
-/* The packed form of a constant: made once by a kernel of its own, shared by all who want the same. */
-static int pack(opf_planner *planner, const opf_nest *nest, const opf_packed *packed) {
+int opf_planner_pack(opf_planner *planner, const opf_machine *machine, const opf_packed *packed) {
     opf_program *program = planner->program;
     opf_nest *packing = NULL;
-    if (opf_nest_schedule(&packing, packed->group, nest->machine) != OPF_OK) return -1;
+    if (opf_nest_schedule(&packing, packed->group, machine) != OPF_OK) return -1;
     int kernel = opf_planner_kernel(planner, packing);
     if (kernel < 0) return -1;
     int from = opf_planner_operand(planner, packed->group->stages.inputs.data[0], false);
@@ -76,7 +75,7 @@ static opf_status add_kernel(opf_planner *planner, const opf_nest *nest) {
     }
     for (size_t i = 0; i < group->results.count; i++) buffers[at++] = opf_planner_result(planner, group->results.data[i].value);
     for (size_t i = 0; i < nest->packed.count; i++) {
-        int buffer = pack(planner, nest, &nest->packed.data[i]);
+        int buffer = opf_planner_pack(planner, nest->machine, &nest->packed.data[i]);
         if (buffer < 0) return OPF_ERROR_INTERNAL;
         buffers[at++] = buffer;
     }

@@ -48,6 +48,8 @@ const opf_value *opf_planner_root(const opf_planner *planner, const opf_value *v
 /* plan.c */
 void opf_planner_views(opf_planner *planner, const opf_fusion *fusion); /* notes the views of a graph */
 opf_status opf_planner_groups(opf_planner *planner, const opf_fusion *fusion); /* steps of a sub-graph's groups */
+/* The packed form of a constant: made once by a kernel of its own, shared by all who want the same. -1: failed, reported. */
+int opf_planner_pack(opf_planner *planner, const opf_machine *machine, const opf_packed *packed);
 
 /* control.c */
 opf_status opf_planner_control(opf_planner *planner, const opf_group *group);

@@ -2,16 +2,19 @@
  *
  * in: X, W, R, [B], [sequence_lens], [initial_h], LSTM: [initial_c], [P]; quantised: W_scale, W_zero_point, R_scale,
  * R_zero_point behind those, with W and R transposed (input by gate). out: [Y], [Y_h], LSTM: [Y_c].
- * ints: direction (0 forward, 1 reverse, 2 both), layout, special (GRU: linear_before_reset, LSTM: input_forget), then a
- * number (below) for each activation. floats: clip (0: none), then alpha and beta of each activation.
- * scratch: floats, for (steps of a block + 1) * batch gates, 2 * batch states, 1 state, 1 row of gates. All float32. */
+ * ints: direction (0 forward, 1 reverse, 2 both), layout, special (GRU: linear_before_reset, LSTM: input_forget), hidden size, then a
+ * number (below) for each activation. floats: clip (0: none), then alpha and beta of each activation. All float32.
+ *
+ * W and R are multiplied from panels [direction][panel][depth][OPF_LIB_PANEL]: columns are the gates' elements, gate by gate, zeros
+ * behind the last; GRU's third gate begins a panel of its own. An operand of rank 4 is in that form already; one of rank 3 is brought
+ * into it in the scratch first. scratch: 4 bytes times opf_lib_recurrent_floats, and as much again as operands to be packed take. */
 #ifndef OPF_LIB_RECURRENT_H
 #define OPF_LIB_RECURRENT_H
 #ifndef OPF_LIB_H
 #include "opf_lib.h"
 #endif
-#ifndef OPF_REDUCE_H
-#include "opf_reduce.h"
+#ifndef OPF_VECTOR_H
+#include "opf_vector.h"
 #endif
 
 enum {
@@ -19,7 +22,11 @@ enum {
     OPF_LIB_SCALED_TANH, OPF_LIB_HARD_SIGMOID, OPF_LIB_ELU, OPF_LIB_SOFTSIGN, OPF_LIB_SOFTPLUS
 };
 
-enum { OPF_LIB_STEPS = 16 }; /* steps whose input products are computed together, so that W is read once for all of them */
+enum {
+    OPF_LIB_STEPS = 16, /* whose input products are computed together, so that W is read once for all of them */
+    OPF_LIB_PANEL = 64, /* columns of a panel */
+    OPF_LIB_TILE = OPF_LANES == 16 ? 8 : 6 /* rows that are multiplied together by a panel, at most */
+};
 
 typedef struct opf_lib_layer {
     const opf_lib_args *a;
@@ -27,18 +34,29 @@ typedef struct opf_lib_layer {
     int reverse, quantized, lstm;
     const int64_t *activations; /* of this direction */
     const float *bias;          /* [2 * gates * hidden] of this direction, or NULL */
-    float *products;            /* [OPF_LIB_STEPS, batch, gates * hidden] */
-    float *gate;                /* [batch, gates * hidden] */
+    int64_t third, columns;     /* of a row of gates: where GRU's third gate begins, and the whole, both with what fills panels */
+    const float *w, *r;         /* panels of this direction; quantised: NULL */
+    const float **rows;         /* [OPF_LIB_STEPS * batch]: what is multiplied */
+    float *products;            /* [OPF_LIB_STEPS, batch, columns] */
+    float *first;               /* [columns]: what the sums of a step begin with, the biases */
+    float *candidate;           /* GRU: [batch, columns - third], the state's share of the third gate */
     float *h, *c;               /* [batch, hidden] */
-    float *row;                 /* [hidden] */
+    float *row;                 /* [batch, hidden] */
     int32_t *sums;              /* quantised: [gates * hidden] */
     float scale_x;              /* quantised: of the whole input */
     int zero_x;
 } opf_lib_layer;
 
+static inline int64_t opf_lib_whole_panels(int64_t columns) { return (columns + OPF_LIB_PANEL - 1) / OPF_LIB_PANEL * OPF_LIB_PANEL; }
+static inline int64_t opf_lib_third_gate(int64_t gates, int64_t hidden) { return gates == 3 ? opf_lib_whole_panels(2 * hidden) : 0; }
+static inline int64_t opf_lib_gate_columns(int64_t gates, int64_t hidden) {
+    return gates == 3 ? opf_lib_whole_panels(2 * hidden) + opf_lib_whole_panels(hidden) : opf_lib_whole_panels(gates * hidden);
+}
+static inline int64_t opf_lib_gate_at(const opf_lib_layer *l, int64_t gate) { return gate == 2 && l->gates == 3 ? l->third : gate * l->hidden; }
+
 /* v[i] = activation(v[i]) for n elements. */
 static inline void opf_lib_activate(const opf_lib_layer *l, int which, float *v, int64_t n) {
-    int64_t activations = l->activations - (l->a->ints + 3);
+    int64_t activations = l->activations - (l->a->ints + 4);
     const float clip = (float)l->a->floats[0], alpha = (float)l->a->floats[1 + 2 * (activations + which)], beta = (float)l->a->floats[2 + 2 * (activations + which)];
     if (clip > 0)
         for (int64_t i = 0; i < n; i++) v[i] = opf_min_f32(opf_max_f32(v[i], -clip), clip);
@@ -117,111 +135,97 @@ static inline void opf_lib_quantized_product(const opf_lib_layer *l, const float
 
 /* ---- products ---- */
 
-enum { OPF_LIB_ROWS = 4 }; /* of weights that are multiplied side by side */
-
-/* sums[v][r] = row r of w · x_v, for `rows` rows of n elements. Each sum has one accumulator of its own, so that what stands beside it
- * changes no bit. Under OPF_EXACT the products of each are added in their order. */
-#ifdef OPF_EXACT
-static inline void opf_lib_dots(const float *w, int64_t rows, const float *x0, const float *x1, int64_t n, float sums[2][OPF_LIB_ROWS]) {
-    for (int64_t r = 0; r < rows; r++) {
-        sums[0][r] = opf_dot_f32(w + r * n, x0, n);
-        sums[1][r] = x1 == x0 ? sums[0][r] : opf_dot_f32(w + r * n, x1, n);
+/* out_i[0 … PANEL) += x_i · panel for `count` rows, a known number, `vectors` of the panel's vectors at a time. Each sum is one chain over
+ * the depth: how many rows stand side by side changes no bit. */
+#define OPF_LIB_TILE_OF(count, vectors)                                                                                \
+    static inline void opf_lib_tile_##count(float *out, int64_t pitch, const float *const *x, const float *panel, int64_t depth) { \
+        for (int64_t at = 0; at < OPF_LIB_PANEL; at += vectors * OPF_LANES) {                                          \
+            opf_vf sums[count][vectors];                                                                               \
+            for (int i = 0; i < count; i++)                                                                            \
+                for (int v = 0; v < vectors; v++) sums[i][v] = opf_vload(out + i * pitch + at + v * OPF_LANES);         \
+            for (int64_t k = 0; k < depth; k++)                                                                        \
+                for (int v = 0; v < vectors; v++) {                                                                    \
+                    const opf_vf w = opf_vload(panel + k * OPF_LIB_PANEL + at + v * OPF_LANES);                        \
+                    for (int i = 0; i < count; i++) sums[i][v] = opf_vfma(opf_vsplat(x[i][k]), w, sums[i][v]);          \
+                }                                                                                                      \
+            for (int i = 0; i < count; i++)                                                                            \
+                for (int v = 0; v < vectors; v++) opf_vstore(out + i * pitch + at + v * OPF_LANES, sums[i][v]);         \
+        }                                                                                                              \
     }
-}
-#else
-static inline void opf_lib_dots(const float *w, int64_t rows, const float *x0, const float *x1, int64_t n, float sums[2][OPF_LIB_ROWS]) {
-    const float *w0 = w, *w1 = w + (rows > 1 ? n : 0), *w2 = w + (rows > 2 ? 2 * n : 0), *w3 = w + (rows > 3 ? 3 * n : 0);
-    opf_vf a0 = {0}, a1 = a0, a2 = a0, a3 = a0, b0 = a0, b1 = a0, b2 = a0, b3 = a0;
-    for (int64_t k = 0; k < n; k += OPF_LANES) {
-        int left = n - k < OPF_LANES ? (int)(n - k) : OPF_LANES, whole = left == OPF_LANES;
-        opf_vf u = whole ? opf_vload(x0 + k) : opf_vload_part(x0 + k, left), v = whole ? opf_vload(x1 + k) : opf_vload_part(x1 + k, left);
-        opf_vf m0 = whole ? opf_vload(w0 + k) : opf_vload_part(w0 + k, left), m1 = whole ? opf_vload(w1 + k) : opf_vload_part(w1 + k, left);
-        opf_vf m2 = whole ? opf_vload(w2 + k) : opf_vload_part(w2 + k, left), m3 = whole ? opf_vload(w3 + k) : opf_vload_part(w3 + k, left);
-        a0 = opf_vfma(m0, u, a0), b0 = opf_vfma(m0, v, b0);
-        a1 = opf_vfma(m1, u, a1), b1 = opf_vfma(m1, v, b1);
-        a2 = opf_vfma(m2, u, a2), b2 = opf_vfma(m2, v, b2);
-        a3 = opf_vfma(m3, u, a3), b3 = opf_vfma(m3, v, b3);
-    }
-    sums[0][0] = opf_vsum_lanes(a0), sums[0][1] = opf_vsum_lanes(a1), sums[0][2] = opf_vsum_lanes(a2), sums[0][3] = opf_vsum_lanes(a3);
-    sums[1][0] = opf_vsum_lanes(b0), sums[1][1] = opf_vsum_lanes(b1), sums[1][2] = opf_vsum_lanes(b2), sums[1][3] = opf_vsum_lanes(b3);
-}
+#if OPF_LANES == 16
+OPF_LIB_TILE_OF(1, 4) OPF_LIB_TILE_OF(2, 4) OPF_LIB_TILE_OF(3, 4) OPF_LIB_TILE_OF(4, 4) OPF_LIB_TILE_OF(5, 4) OPF_LIB_TILE_OF(6, 4)
+OPF_LIB_TILE_OF(7, 2) OPF_LIB_TILE_OF(8, 2)
+#else /* 16 registers */
+OPF_LIB_TILE_OF(1, 8) OPF_LIB_TILE_OF(2, 4) OPF_LIB_TILE_OF(3, 4) OPF_LIB_TILE_OF(4, 2) OPF_LIB_TILE_OF(5, 2) OPF_LIB_TILE_OF(6, 2)
 #endif
 
-/* out_v[r] += row r of w · x_v + bias[r]; one vector alone stands in both places with out1 NULL. */
-static inline void opf_lib_add_dots(const float *w, int64_t rows, const float *x0, const float *x1, int64_t n, const float *bias, float *out0, float *out1) {
-    float sums[2][OPF_LIB_ROWS];
-    opf_lib_dots(w, rows, x0, x1, n, sums);
-    for (int64_t r = 0; r < rows; r++) out0[r] += sums[0][r] + (bias ? bias[r] : 0);
-    for (int64_t r = 0; out1 && r < rows; r++) out1[r] += sums[1][r] + (bias ? bias[r] : 0);
-}
-
-/* The input's share of gates j … j + rows - 1 for steps first … first + count - 1, two rows of the input at a time. */
-static inline void opf_lib_input_rows(const opf_lib_layer *l, int64_t first, int64_t count, int64_t j, int64_t rows) {
-    const float *w = (const float *)l->a->in[1].data + (l->direction * l->gates * l->hidden + j) * l->input, *bias = l->bias ? l->bias + j : 0, *x = 0;
-    float *out = 0;
-    for (int64_t i = 0; i < count * l->batch; i++) {
-        int64_t b = i % l->batch, time = opf_lib_time(l, b, first + i / l->batch);
-        if (time < 0) continue;
-        const float *row = opf_lib_input_row(l, time, b);
-        float *to = l->products + i * l->gates * l->hidden + j;
-        memset(to, 0, (size_t)rows * sizeof *to);
-        if (x) opf_lib_add_dots(w, rows, x, row, l->input, bias, out, to);
-        x = x ? 0 : row;
-        out = to;
-    }
-    if (x) opf_lib_add_dots(w, rows, x, x, l->input, bias, out, 0);
-}
-
-/* The input's share of all gates for these steps. */
-static inline void opf_lib_input_products(const opf_lib_layer *l, int64_t first, int64_t count) {
-    int64_t columns = l->gates * l->hidden;
-    for (int64_t j = 0; j < columns && !l->quantized; j += OPF_LIB_ROWS)
-        opf_lib_input_rows(l, first, count, j, columns - j < OPF_LIB_ROWS ? columns - j : OPF_LIB_ROWS);
-    for (int64_t s = 0; s < count && l->quantized; s++)
-        for (int64_t b = 0; b < l->batch; b++) {
-            int64_t time = opf_lib_time(l, b, first + s);
-            float *out = l->products + (s * l->batch + b) * columns;
-            if (time < 0) continue;
-            for (int64_t j = 0; j < columns; j++) out[j] = l->bias ? l->bias[j] : 0;
-            opf_lib_quantized_product(l, opf_lib_input_row(l, time, b), l->scale_x, l->zero_x, 1, out);
+/* out_i[0 … columns) += x_i · panels for n rows, in tiles of about the same height. columns: whole panels. */
+static inline void opf_lib_add_products(float *out, int64_t pitch, const float *const *x, int64_t n, const float *panels, int64_t columns, int64_t depth) {
+    int64_t tiles = (n + OPF_LIB_TILE - 1) / OPF_LIB_TILE;
+    for (int64_t column = 0; column < columns; column += OPF_LIB_PANEL, panels += depth * OPF_LIB_PANEL)
+        for (int64_t tile = 0; tile < tiles; tile++) {
+            int64_t i = tile * n / tiles;
+            float *to = out + i * pitch + column;
+            switch ((tile + 1) * n / tiles - i) {
+            case 1: opf_lib_tile_1(to, pitch, x + i, panels, depth); break;
+            case 2: opf_lib_tile_2(to, pitch, x + i, panels, depth); break;
+            case 3: opf_lib_tile_3(to, pitch, x + i, panels, depth); break;
+            case 4: opf_lib_tile_4(to, pitch, x + i, panels, depth); break;
+            case 5: opf_lib_tile_5(to, pitch, x + i, panels, depth); break;
+            case 6: opf_lib_tile_6(to, pitch, x + i, panels, depth); break;
+#if OPF_LANES == 16
+            case 7: opf_lib_tile_7(to, pitch, x + i, panels, depth); break;
+            default: opf_lib_tile_8(to, pitch, x + i, panels, depth); break;
+#endif
+            }
         }
 }
 
-/* gate[b] gets the input's share; then += R · h and the second bias for gates from … to-1. `h`: state rows. */
-static inline void opf_lib_state_products(const opf_lib_layer *l, const float *h, int64_t from, int64_t to) {
-    int64_t columns = l->gates * l->hidden;
-    const float *r = (const float *)l->a->in[2].data + l->direction * columns * l->hidden;
+/* What the gates' sums begin with: both biases; of GRU's third gate that of the input alone. */
+static inline void opf_lib_first_sums(const opf_lib_layer *l) {
+    memset(l->first, 0, (size_t)l->columns * sizeof *l->first);
+    for (int64_t gate = 0; gate < l->gates && l->bias; gate++) {
+        const float *of_x = l->bias + gate * l->hidden, *of_h = of_x + l->gates * l->hidden;
+        float *to = l->first + opf_lib_gate_at(l, gate);
+        for (int64_t k = 0; k < l->hidden; k++) to[k] = of_x[k] + (gate == 2 && l->gates == 3 ? 0 : of_h[k]);
+    }
+}
+
+/* The input's share of all gates for steps first … first + count - 1; rows beyond the end of their sequence get numbers that nobody reads. */
+static inline void opf_lib_input_products(const opf_lib_layer *l, int64_t first, int64_t count) {
+    int64_t n = count * l->batch;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t time = opf_lib_time(l, i % l->batch, first + i / l->batch);
+        l->rows[i] = opf_lib_input_row(l, time < 0 ? 0 : time, i % l->batch);
+        memcpy(l->products + i * l->columns, l->first, (size_t)l->columns * sizeof *l->first);
+        if (l->quantized && time >= 0) opf_lib_quantized_product(l, l->rows[i], l->scale_x, l->zero_x, 1, l->products + i * l->columns);
+    }
+    if (!l->quantized) opf_lib_add_products(l->products, l->columns, l->rows, n, l->w, l->columns, l->input);
+}
+
+/* gate_b[0 … columns) += `states` · the columns of R from `from` on; quantised: all of them. */
+static inline void opf_lib_state_products(const opf_lib_layer *l, const float *states, float *gate, int64_t pitch, int64_t from, int64_t columns) {
     if (l->quantized) {
         float scale;
         int zero;
-        opf_lib_quantization(h, l->batch * l->hidden, &scale, &zero);
-        for (int64_t b = 0; b < l->batch; b++) opf_lib_quantized_product(l, h + b * l->hidden, scale, zero, 2, l->gate + b * columns);
+        opf_lib_quantization(states, l->batch * l->hidden, &scale, &zero);
+        for (int64_t b = 0; b < l->batch; b++) opf_lib_quantized_product(l, states + b * l->hidden, scale, zero, 2, gate + b * pitch);
+        return;
     }
-    int64_t first = from * l->hidden, end = to * l->hidden;
-    for (int64_t b = 0; b < l->batch && l->quantized && l->bias; b++)
-        for (int64_t j = first; j < end; j++) l->gate[b * columns + j] += l->bias[columns + j];
-    for (int64_t j = first; j < end && !l->quantized; j += OPF_LIB_ROWS) {
-        const float *w = r + j * l->hidden, *bias = l->bias ? l->bias + columns + j : 0;
-        int64_t rows = end - j < OPF_LIB_ROWS ? end - j : OPF_LIB_ROWS;
-        for (int64_t b = 0; b < l->batch; b += 2) {
-            const float *x0 = h + b * l->hidden, *x1 = b + 1 < l->batch ? x0 + l->hidden : x0;
-            float *out = l->gate + b * columns + j;
-            opf_lib_add_dots(w, rows, x0, x1, l->hidden, bias, out, b + 1 < l->batch ? out + columns : 0);
-        }
-    }
+    for (int64_t b = 0; b < l->batch; b++) l->rows[b] = states + b * l->hidden;
+    opf_lib_add_products(gate, pitch, l->rows, l->batch, l->r + from * l->hidden, columns, l->hidden);
 }
 
-/* ---- cells: one step of row b; gate holds the sums ---- */
+/* ---- cells: one step of row b, whose sums are given ---- */
 
-static inline void opf_lib_rnn_cell(const opf_lib_layer *l, int64_t b) {
-    float *g = l->gate + b * l->hidden;
+static inline void opf_lib_rnn_cell(const opf_lib_layer *l, int64_t b, float *g) {
     opf_lib_activate(l, 0, g, l->hidden);
     memcpy(l->h + b * l->hidden, g, (size_t)l->hidden * sizeof *g);
 }
 
-static inline void opf_lib_lstm_cell(const opf_lib_layer *l, int64_t b) {
+static inline void opf_lib_lstm_cell(const opf_lib_layer *l, int64_t b, float *i) {
     int64_t n = l->hidden;
-    float *i = l->gate + b * 4 * n, *o = i + n, *f = o + n, *g = f + n, *c = l->c + b * n, *h = l->h + b * n;
+    float *o = i + n, *f = o + n, *g = f + n, *c = l->c + b * n, *h = l->h + b * n;
     const opf_lib_tensor *peep = &l->a->in[7];
     const float *p = opf_lib_has(peep) ? (const float *)peep->data + l->direction * 3 * n : 0;
     if (p)
@@ -242,20 +246,28 @@ static inline void opf_lib_lstm_cell(const opf_lib_layer *l, int64_t b) {
     for (int64_t k = 0; k < n; k++) h[k] = o[k] * l->row[k];
 }
 
-static inline void opf_lib_gru_cell(const opf_lib_layer *l, int64_t b, const float *x) {
+static inline void opf_lib_gru_cell(const opf_lib_layer *l, int64_t b, float *z) {
     int64_t n = l->hidden;
-    float *z = l->gate + b * 3 * n, *r = z + n, *g = r + n, *h = l->h + b * n;
-    const float *weights = (const float *)l->a->in[2].data + (l->direction * 3 + 2) * n * n, *bias = l->bias ? l->bias + 5 * n : 0;
-    opf_lib_activate(l, 0, z, 2 * n);
-    for (int64_t k = 0; k < n; k++) l->row[k] = l->a->ints[2] ? h[k] : r[k] * h[k];
-    for (int64_t k = 0; k < n; k += OPF_LIB_ROWS) {
-        float products[OPF_LIB_ROWS] = {0};
-        int64_t rows = n - k < OPF_LIB_ROWS ? n - k : OPF_LIB_ROWS;
-        opf_lib_add_dots(weights + k * n, rows, l->row, l->row, n, bias ? bias + k : 0, products, 0);
-        for (int64_t i = 0; i < rows; i++) g[k + i] = x[2 * n + k + i] + (l->a->ints[2] ? r[k + i] * products[i] : products[i]);
-    }
+    const float *r = z + n, *of_h = l->candidate + b * (l->columns - l->third);
+    float *g = z + l->third, *h = l->h + b * n;
+    for (int64_t k = 0; k < n; k++) g[k] += l->a->ints[2] ? r[k] * of_h[k] : of_h[k];
     opf_lib_activate(l, 1, g, n);
     for (int64_t k = 0; k < n; k++) h[k] = (1 - z[k]) * g[k] + z[k] * h[k];
+}
+
+/* The update and reset gates of all rows, and the state's share of the third gate. */
+static inline void opf_lib_gru_gates(const opf_lib_layer *l, float *gate) {
+    int64_t n = l->hidden, pitch = l->columns - l->third;
+    const float *bias = l->bias ? l->bias + 5 * n : 0;
+    opf_lib_state_products(l, l->h, gate, l->columns, 0, l->third);
+    for (int64_t b = 0; b < l->batch; b++) {
+        float *z = gate + b * l->columns, *r = z + n, *h = l->h + b * n;
+        opf_lib_activate(l, 0, z, 2 * n);
+        for (int64_t k = 0; k < n; k++) l->row[b * n + k] = l->a->ints[2] ? h[k] : r[k] * h[k];
+        memset(l->candidate + b * pitch, 0, (size_t)pitch * sizeof *z);
+        if (bias) memcpy(l->candidate + b * pitch, bias, (size_t)n * sizeof *bias);
+    }
+    opf_lib_state_products(l, l->row, l->candidate, pitch, l->third, pitch);
 }
 
 /* ---- the layer ---- */
@@ -269,19 +281,18 @@ static inline void opf_lib_store_step(const opf_lib_layer *l, int64_t time, int6
     else memset(to, 0, (size_t)l->hidden * sizeof *to);
 }
 
-static inline void opf_lib_run_step(const opf_lib_layer *l, int64_t step, const float *products) {
-    int64_t columns = l->gates * l->hidden;
-    memcpy(l->gate, products, (size_t)(l->batch * columns) * sizeof *products);
-    opf_lib_state_products(l, l->h, 0, l->gates == 3 ? 2 : l->gates);
-    for (int64_t b = 0; b < l->batch; b++) {
+static inline void opf_lib_run_step(const opf_lib_layer *l, int64_t step, float *gate) {
+    if (l->gates == 3) opf_lib_gru_gates(l, gate);
+    else opf_lib_state_products(l, l->h, gate, l->columns, 0, l->columns);
+    for (int64_t b = 0; b < l->batch; b++, gate += l->columns) {
         int64_t time = opf_lib_time(l, b, step);
         if (time < 0) {
             opf_lib_store_step(l, step, b, 0); /* times beyond the row's length are step numbers in both directions */
             continue;
         }
-        if (l->gates == 4) opf_lib_lstm_cell(l, b);
-        else if (l->gates == 3) opf_lib_gru_cell(l, b, products + b * columns);
-        else opf_lib_rnn_cell(l, b);
+        if (l->gates == 4) opf_lib_lstm_cell(l, b, gate);
+        else if (l->gates == 3) opf_lib_gru_cell(l, b, gate);
+        else opf_lib_rnn_cell(l, b, gate);
         opf_lib_store_step(l, time, b, l->h + b * l->hidden);
     }
 }
@@ -298,36 +309,70 @@ static inline void opf_lib_save_state(const opf_lib_layer *l, const float *from,
 
 static inline void opf_lib_run_direction(opf_lib_layer *l) {
     const opf_lib_args *a = l->a;
-    int64_t columns = l->gates * l->hidden;
-    l->bias = opf_lib_has(&a->in[3]) ? (const float *)a->in[3].data + l->direction * 2 * columns : 0;
+    l->bias = opf_lib_has(&a->in[3]) ? (const float *)a->in[3].data + l->direction * 2 * l->gates * l->hidden : 0;
+    opf_lib_first_sums(l);
     opf_lib_load_state(l, &a->in[5], l->h);
     if (l->lstm) opf_lib_load_state(l, &a->in[6], l->c);
     if (l->quantized) opf_lib_quantization((const float *)a->in[0].data, opf_lib_elements(&a->in[0]), &l->scale_x, &l->zero_x);
     for (int64_t first = 0; first < l->steps; first += OPF_LIB_STEPS) {
         int64_t count = l->steps - first < OPF_LIB_STEPS ? l->steps - first : OPF_LIB_STEPS;
         opf_lib_input_products(l, first, count);
-        for (int64_t s = 0; s < count; s++) opf_lib_run_step(l, first + s, l->products + s * l->batch * columns);
+        for (int64_t s = 0; s < count; s++) opf_lib_run_step(l, first + s, l->products + s * l->batch * l->columns);
     }
     opf_lib_save_state(l, l->h, &a->out[1]);
     if (l->lstm) opf_lib_save_state(l, l->c, &a->out[2]);
+}
+
+/* The panels of a weight of `depth` columns: as given, or made at `room`, which is then moved on. */
+static inline const float *opf_lib_panels(const opf_lib_layer *l, const opf_lib_tensor *given, int64_t depth, float **room) {
+    if (given->rank == 4) return (const float *)given->data;
+    float *panels = *room;
+    *room += l->directions * l->columns * depth;
+    memset(panels, 0, (size_t)(l->directions * l->columns * depth) * sizeof *panels);
+    for (int64_t d = 0; d < l->directions; d++)
+        for (int64_t gate = 0; gate < l->gates; gate++)
+            for (int64_t i = 0; i < l->hidden; i++) {
+                const float *from = (const float *)given->data + ((d * l->gates + gate) * l->hidden + i) * depth;
+                int64_t column = opf_lib_gate_at(l, gate) + i;
+                float *to = panels + (d * l->columns + column / OPF_LIB_PANEL * OPF_LIB_PANEL) * depth + column % OPF_LIB_PANEL;
+                for (int64_t k = 0; k < depth; k++) to[k * OPF_LIB_PANEL] = from[k];
+            }
+    return panels;
+}
+
+/* Floats of scratch beside panels. */
+static inline int64_t opf_lib_recurrent_floats(int64_t gates, int64_t hidden, int64_t batch) {
+    int64_t columns = opf_lib_gate_columns(gates, hidden);
+    return batch * OPF_LIB_STEPS * (2 + columns) + columns * (batch + 1) + 3 * batch * hidden + gates * hidden;
+}
+
+static inline void opf_lib_divide_scratch(opf_lib_layer *l) {
+    l->rows = (const float **)l->a->scratch;
+    l->products = (float *)l->a->scratch + 2 * OPF_LIB_STEPS * l->batch; /* a pointer is two floats at most */
+    l->first = l->products + OPF_LIB_STEPS * l->batch * l->columns;
+    l->candidate = l->first + l->columns;
+    l->h = l->candidate + l->batch * l->columns;
+    l->c = l->h + l->batch * l->hidden;
+    l->row = l->c + l->batch * l->hidden;
+    l->sums = (int32_t *)(l->row + l->batch * l->hidden);
 }
 
 static inline void opf_lib_recurrent(const opf_lib_args *a, int64_t gates, int activations, int quantized) {
     const int64_t *x = a->in[0].dims;
     int layout = a->ints[1] != 0;
     opf_lib_layer l = {.a = a, .steps = x[layout], .batch = x[!layout], .input = x[2], .gates = gates, .quantized = quantized, .lstm = gates == 4};
-    l.hidden = quantized ? a->in[2].dims[1] : a->in[2].dims[2];
     l.directions = a->ints[0] == 2 ? 2 : 1;
-    int64_t columns = gates * l.hidden;
-    l.products = (float *)a->scratch;
-    l.gate = l.products + OPF_LIB_STEPS * l.batch * columns;
-    l.h = l.gate + l.batch * columns;
-    l.c = l.h + l.batch * l.hidden;
-    l.row = l.c + l.batch * l.hidden;
-    l.sums = (int32_t *)(l.row + l.hidden);
+    l.hidden = a->ints[3];
+    l.third = opf_lib_third_gate(gates, l.hidden);
+    l.columns = opf_lib_gate_columns(gates, l.hidden);
+    opf_lib_divide_scratch(&l);
+    float *room = (float *)a->scratch + opf_lib_recurrent_floats(gates, l.hidden, l.batch);
+    const float *w = quantized ? 0 : opf_lib_panels(&l, &a->in[1], l.input, &room), *r = quantized ? 0 : opf_lib_panels(&l, &a->in[2], l.hidden, &room);
     for (l.direction = 0; l.direction < l.directions; l.direction++) {
         l.reverse = a->ints[0] == 1 || l.direction == 1;
-        l.activations = a->ints + 3 + l.direction * activations;
+        l.activations = a->ints + 4 + l.direction * activations;
+        l.w = w ? w + l.direction * l.columns * l.input : 0;
+        l.r = r ? r + l.direction * l.columns * l.hidden : 0;
         opf_lib_run_direction(&l);
     }
 }

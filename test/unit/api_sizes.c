@@ -32,7 +32,7 @@ static const row rows[] = {
     {"gather", ""}, {"gather_dynamic", "V=L"}, {"concat", ""}, {"concat_inner", ""}, {"slice", ""}, {"reshape", ""}, {"flatten_transpose", ""},
     {"split", ""}, {"expand_tile", ""}, {"pad", ""}, {"pad_edge", "N=1 M=1"}, {"layer_norm", ""}, {"layer_norm_rows", ""}, {"instance_norm", ""},
     {"group_norm", ""}, {"attention", ""}, {"attention_cache", ""}, {"resize", ""}, {"topk", "M=2"}, {"cumsum", ""}, {"nonzero", ""},
-    {"compress", ""}, {"scatter", ""}, {"one_hot", ""}, {"lstm", ""}, {"quantize", ""}, {"dynamic_quantize", ""}, {"half", ""}, {"scan", ""},
+    {"compress", ""}, {"scatter", ""}, {"one_hot", ""}, {"lstm", ""}, {"gru", ""}, {"gru_linear", ""}, {"rnn", ""}, {"quantize", ""}, {"dynamic_quantize", ""}, {"half", ""}, {"scan", ""},
     {"loop", ""}, {"range", ""},
 };
 

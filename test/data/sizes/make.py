@@ -87,3 +87,9 @@ save("scan", [n("Scan", ["start", "x"], ["last", "y"], num_scan_inputs=1, body=b
 loop = H.make_graph([n("Mul", ["v", "two"], ["w"]), n("Identity", ["c"], ["c2"])], "body", [port("i", [], T.INT64), port("c", [], T.BOOL), port("v", ["N"])], [port("c2", [], T.BOOL), port("w", ["N"])])
 save("loop", [n("Shape", ["x"], ["s"]), n("Squeeze", ["s"], ["trip"]), n("Loop", ["trip", "go", "x"], ["y"], body=loop)], [("x", ["N"])], [("y", ["N"])], go=np.array(True), two=np.float32(1.25))
 save("range", [n("Shape", ["x"], ["s"]), n("Squeeze", ["s"], ["e"]), n("Range", ["zero", "e", "one"], ["r"]), n("Cast", ["r"], ["f"], to=T.FLOAT), n("Add", ["f", "x"], ["y"])], [("x", ["N"])], [("y", ["N"])], zero=np.array(0, np.int64), one=np.array(1, np.int64))
+save("gru", [n("GRU", ["x", "w", "r", "b"], ["y", "h"], hidden_size=35, direction="bidirectional")], [("x", ["L", "B", 4])],
+     [("y", ["L", 2, "B", 35]), ("h", [2, "B", 35])], w=W(2, 105, 4), r=W(2, 105, 35), b=W(2, 210))
+save("gru_linear", [n("GRU", ["x", "w", "r", "b"], ["y", "h"], hidden_size=5, linear_before_reset=1)], [("x", ["L", "B", 4])],
+     [("y", ["L", 1, "B", 5]), ("h", [1, "B", 5])], w=W(1, 15, 4), r=W(1, 15, 5), b=W(1, 30))
+save("rnn", [n("RNN", ["x", "w", "r"], ["y", "h"], hidden_size=70, direction="reverse")], [("x", ["L", "B", 4])],
+     [("y", ["L", 1, "B", 70]), ("h", [1, "B", 70])], w=W(1, 70, 4), r=W(1, 70, 70) / 4)
