@@ -3,6 +3,7 @@
  * For an expression e with operands off by at most ea, eb, and u the unit roundoff of its type:
  *   a + b   ea + eb + u|e|              a * b   |a| eb + |b| ea + ea eb + u|e|
  *   a / b   (ea + |e| eb) / (|b| - eb) + u|e|
+ *           + |e| where b + eb is beyond the largest number: the program's b may be infinite
  *   f(a)    growth of f over the interval + k u|e|, k the stated error of the prelude's function in ULP
  *   sum     the terms' bounds + c(n) u times the sum of the terms' magnitudes
  * The order of a sum is a schedule's choice: any order stays below n - 1 roundings; where n is large, roundings are taken as
@@ -124,6 +125,13 @@ static const opf_expr *stepped(bounding *b, const opf_expr *error) {
     return error ? plus(b, error, number(b, 1)) : NULL;
 }
 
+/* e^a times (e^ea - 1); where that factor is large e^(a + ea), which is more: of a mask's -3e38, off by 2e31, both are 0. */
+static const opf_expr *grown_exponential(bounding *b, const opf_expr *e, const opf_expr *ea) {
+    const opf_expr *a = opf_cast(b->pool, OPF_FLOAT32, e->args[0]), *f = magnitude(b, e);
+    const opf_expr *small = opf_binary(b->pool, OPF_OP_LT, ea, number(b, 1));
+    return opf_select(b->pool, small, times(b, f, unary(b, OPF_OP_EXPM1, ea)), unary(b, OPF_OP_EXP, plus(b, a, ea)));
+}
+
 /* The error of f(a) where a is off by `ea`, without f's own rounding. */
 static const opf_expr *grown(bounding *b, const opf_expr *e, const opf_expr *ea) {
     const opf_expr *a = magnitude(b, e->args[0]), *f = magnitude(b, e), *one = number(b, 1);
@@ -132,7 +140,7 @@ static const opf_expr *grown(bounding *b, const opf_expr *e, const opf_expr *ea)
     case OPF_OP_NEG: case OPF_OP_ABS: case OPF_OP_TANH: case OPF_OP_SIN: case OPF_OP_COS: case OPF_OP_ATAN: case OPF_OP_ASINH: return ea;
     case OPF_OP_ERF: return scaled(b, 1.1284, ea);
     case OPF_OP_SQRT: return opf_binary(b->pool, OPF_OP_MIN, unary(b, OPF_OP_SQRT, ea), over(b, ea, f));
-    case OPF_OP_EXP: return times(b, f, unary(b, OPF_OP_EXPM1, ea));
+    case OPF_OP_EXP: return grown_exponential(b, e, ea);
     case OPF_OP_EXPM1: case OPF_OP_SINH: case OPF_OP_COSH: return times(b, plus(b, f, one), unary(b, OPF_OP_EXPM1, ea));
     case OPF_OP_LOG: return over_gap(b, ea, less(b, a, ea));
     case OPF_OP_LOG1P: return over_gap(b, ea, less(b, less(b, one, a), ea));
@@ -175,8 +183,12 @@ static const opf_expr *bound_comparison(bounding *b, const opf_expr *e) {
     return opf_select(b->pool, near, number(b, 1), number(b, 0));
 }
 
+static bool is_whole_power(const opf_expr *e) { return e->args[1]->kind == OPF_EXPR_FLOAT && e->args[1]->real >= 1 && e->args[1]->real == floor(e->args[1]->real); }
+
+/* A whole constant exponent p: (|a| + ea)^p - |a|^p, which holds where a is 0, too. */
 static const opf_expr *bound_power(bounding *b, const opf_expr *e, const opf_expr *ea, const opf_expr *eb) {
-    const opf_expr *a = magnitude(b, e->args[0]), *f = magnitude(b, e), *relative = NULL;
+    const opf_expr *a = magnitude(b, e->args[0]), *f = magnitude(b, e), *p = e->args[1], *relative = NULL;
+    if (ea && is_whole_power(e)) return less(b, opf_binary(b->pool, OPF_OP_POW, plus(b, a, ea), number(b, p->real)), f);
     if (ea) relative = times(b, magnitude(b, e->args[1]), over_gap(b, ea, less(b, a, ea)));
     if (eb) relative = plus(b, relative, times(b, eb, magnitude(b, unary(b, OPF_OP_LOG, a))));
     return relative ? times(b, f, unary(b, OPF_OP_EXPM1, relative)) : NULL;
@@ -209,7 +221,7 @@ static const opf_expr *bound_binary(bounding *b, const opf_expr *e) {
     if (!opf_dtype_is_float((opf_dtype)e->dtype)) return e->op == OPF_OP_DIV ? stepped(b, grown) : grown;
     if (e->op != OPF_OP_DIV) grown = unless_infinite(b, e, ea, eb, grown);
     if (e->op == OPF_OP_ADD || e->op == OPF_OP_SUB || e->op == OPF_OP_MUL) grown = open_beyond(b, e->args[0], open_beyond(b, e->args[1], grown));
-    if (e->op == OPF_OP_POW) grown = open_at(b, ea ? less(b, x, ea) : NULL, ea, grown);
+    if (e->op == OPF_OP_POW && !is_whole_power(e)) grown = open_at(b, ea ? less(b, x, ea) : NULL, ea, grown);
     return plus(b, grown, own_error(e) > 0 ? rounded(b, e, own_error(e)) : NULL);
 }
 

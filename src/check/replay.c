@@ -7,16 +7,20 @@
 #include <string.h>
 
 #include "check/bound.h"
+#include "check/counterpart.h"
+#include "check/recurrent.h"
 #include "loop/tile.h"
 
 typedef struct replaying {
     opf_replay *out;
     opf_runner *runner;
     const opf_program *program;
-    const opf_graph *graph;
-    const opf_eval *eval;
+    const opf_counterparts *counterparts;
     opf_arena *arena;
     const int64_t *symbols;
+    int64_t *runs;                /* per step: how often it has begun */
+    const opf_graph *graph;       /* as read, that of the step at hand; NULL: a pass has made it */
+    int64_t run;                  /* which run of that graph this is */
     const opf_tensor **snapshots; /* of the step at hand: what its inputs hold that the evaluator does not know */
     opf_status status;
 } replaying;
@@ -31,12 +35,11 @@ const char *opf_group_verdict_name(opf_group_verdict verdict) {
 /* Every bound is 0 under --accuracy=exact, that of library kernels too. */
 static bool is_exact(const replaying *r) { return opf_module_is_exact(r->program->module); }
 
-/* The evaluator's tensor for a value of the compiled graph: the value of that name in the graph as read. */
+/* The evaluator's tensor for a value of the compiled graph, as it is when the step at hand runs. */
 static const opf_tensor *reference_of(const replaying *r, const opf_value *value) {
-    if (value->graph != r->program->fusion->graph || value->kind != OPF_VALUE_TENSOR || value->dtype == OPF_STRING) return NULL;
-    const opf_value *read = opf_value_find(r->graph, value->name);
-    const opf_tensor *tensor = read && read->kind == OPF_VALUE_TENSOR ? opf_eval_value(r->eval, read) : NULL;
-    return tensor && tensor->dtype == value->dtype && tensor->rank == value->rank ? tensor : NULL;
+    if (value->kind != OPF_VALUE_TENSOR) return NULL;
+    const opf_tensor *tensor = opf_counterpart_tensor(r->counterparts, value, r->graph, r->run);
+    return tensor && !tensor->is_list && tensor->dtype == value->dtype && tensor->rank == value->rank ? tensor : NULL;
 }
 
 static int buffer_of(const replaying *r, const opf_step *step, const opf_value *value) {
@@ -50,30 +53,45 @@ static const opf_tensor *held(const replaying *r, const opf_step *step, const op
     int buffer = buffer_of(r, step, value);
     int64_t dims[OPF_MAX_RANK];
     const char *why;
-    if (buffer < 0 || value->rank > OPF_MAX_RANK) return NULL;
+    if (buffer < 0 || value->kind != OPF_VALUE_TENSOR || value->rank > OPF_MAX_RANK) return NULL;
     for (int k = 0; k < value->rank; k++)
         if (!opf_dim_eval(value->dims[k], r->symbols, &dims[k])) return NULL;
-    return opf_tensor_new(r->arena, value->dtype, value->rank, dims, opf_runner_bytes(r->runner, buffer, r->symbols), &why);
+    const void *bytes = opf_runner_bytes(r->runner, buffer, r->symbols);
+    return bytes ? opf_tensor_new(r->arena, value->dtype, value->rank, dims, bytes, &why) : NULL;
 }
 
 /* ---- before a step ---- */
 
+/* The memory is the program's own: not an input of the caller, nor a constant. */
+static bool is_own(const replaying *r, const opf_step *step, const opf_value *value) {
+    const opf_buffer *storage = opf_program_storage(r->program, buffer_of(r, step, value));
+    return (storage->kind == OPF_BUFFER_WORKSPACE || storage->kind == OPF_BUFFER_OUTPUT) && value->dtype != OPF_STRING;
+}
+
+/* The evaluator's value in the place of the program's. What the evaluator does not know is kept as it is: a copy, else NULL. */
+static const opf_tensor *put_input(replaying *r, const opf_step *step, const opf_value *value) {
+    const opf_tensor *reference = reference_of(r, value), *here = held(r, step, value);
+    if (!here) return NULL;
+    bool known = reference && reference->bytes == here->bytes, plain = known && opf_tensor_is_plain(reference);
+    if (known && is_own(r, step, value) && !(plain && memcmp(reference->data, here->data, here->bytes) == 0)) opf_tensor_copy(reference, (void *)(uintptr_t)here->data);
+    if (known) return NULL;
+    opf_tensor *kept = OPF_NEW(r->arena, opf_tensor);
+    *kept = *here;
+    kept->data = opf_arena_copy(r->arena, here->data, here->bytes);
+    return kept;
+}
+
 static void put_inputs(replaying *r, const opf_step *step) {
     const opf_group *group = step->nest->group;
     r->snapshots = OPF_ARRAY(r->arena, const opf_tensor *, group->stages.inputs.count + 1);
-    for (size_t i = 0; i < group->stages.inputs.count; i++) {
-        const opf_value *value = group->stages.inputs.data[i];
-        if (value->constant) continue;
-        const opf_tensor *reference = reference_of(r, value), *here = held(r, step, value);
-        if (!here) continue;
-        bool fits = reference && reference->bytes == here->bytes;
-        if (fits && value->producer) opf_tensor_copy(reference, (void *)(uintptr_t)here->data);
-        if (fits) continue;
-        opf_tensor *kept = OPF_NEW(r->arena, opf_tensor);
-        *kept = *here;
-        kept->data = opf_arena_copy(r->arena, here->data, here->bytes);
-        r->snapshots[i] = kept;
-    }
+    for (size_t i = 0; i < group->stages.inputs.count; i++)
+        if (!group->stages.inputs.data[i]->constant) r->snapshots[i] = put_input(r, step, group->stages.inputs.data[i]);
+}
+
+static void put_operands(replaying *r, const opf_step *step) {
+    r->snapshots = OPF_ARRAY(r->arena, const opf_tensor *, step->node->n_inputs + 1);
+    for (int k = 0; k < step->node->n_inputs; k++)
+        if (step->node->inputs[k] && !step->node->inputs[k]->constant) r->snapshots[k] = put_input(r, step, step->node->inputs[k]);
 }
 
 /* ---- causes ---- */
@@ -83,6 +101,7 @@ static bool is_narrow(opf_dtype dtype) { return opf_dtype_is_float(dtype) && opf
 /* Which property explains the worst element, the surest sign first. */
 static const char *cause_of(const opf_group_check *c, const opf_error_bound *bound) {
     opf_dtype dtype = c->value->dtype;
+    if (dtype == OPF_STRING) return "another text";
     if (isnan(c->got) != isnan(c->expected)) return "a NaN on one side only: a rule for NaN, or an operation without a value";
     if (is_narrow(dtype) && isinf(c->got) != isinf(c->expected)) return "overflow of a half type";
     if (isinf(c->got) != isinf(c->expected)) return "overflow on one side only";
@@ -97,52 +116,97 @@ static const char *cause_of(const opf_group_check *c, const opf_error_bound *bou
 
 static bool same(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
 
-/* bits: 0 and -0 differ. */
+static void note(opf_group_check *c, double *furthest, double distance, int64_t index, double got, double expected, double bound) {
+    if (distance <= *furthest) return;
+    *furthest = distance;
+    c->worst = index;
+    c->got = got;
+    c->expected = expected;
+    c->bound = bound;
+}
+
+/* bounds: NULL where none can be stated; bits: 0 and -0 differ. */
 static void compare(opf_group_check *c, const opf_tensor *got, const opf_tensor *expected, const opf_tensor *bounds, bool bits) {
     double furthest = -1;
-    c->worst = -1;
-    c->elements = expected->elements;
     for (int64_t i = 0; i < expected->elements; i++) {
-        double a = opf_tensor_get(got, i), b = opf_tensor_get(expected, i), bound = bounds ? opf_tensor_get(bounds, i) : 0;
+        double a = opf_tensor_get(got, i), b = opf_tensor_get(expected, i), bound = bounds ? opf_tensor_get(bounds, i) : bits ? 0 : INFINITY;
         double error = same(a, b) ? 0 : fabs(a - b);
-        if (bound > c->most) c->most = bound;
+        if (isfinite(bound) && bound > c->most) c->most = bound;
         if (error == 0 && !(bits && a == 0 && signbit(a) != signbit(b))) continue;
         if (error > c->error || isnan(error)) c->error = error;
         /* where infinities or NaN come in, no bound is finite; then a NaN on one side alone is what counts */
-        bool beyond = isfinite(bound) ? bits || !(error <= bound) : isnan(a) != isnan(b) && !c->spreads;
-        double distance = bound > 0 && !isnan(error) ? error / bound : INFINITY;
+        bool beyond = isfinite(bound) ? bits || !(error <= bound) : bounds && isnan(a) != isnan(b) && !c->spreads;
         c->beyond += beyond;
         c->overflown += beyond && !isfinite(a) && !isnan(b);
-        if (distance <= furthest) continue;
-        furthest = distance;
-        c->worst = i;
-        c->got = a;
-        c->expected = b;
-        c->bound = bound;
+        c->open += !beyond && !isfinite(bound);
+        note(c, &furthest, isfinite(bound) ? (bound > 0 && !isnan(error) ? error / bound : INFINITY) : bounds ? 0 : error, i, a, b, bound);
     }
 }
 
-static void check_result(replaying *r, const opf_step *step, int index, const opf_value *value, const opf_tensor *bounds, bool bounded, const opf_error_bound *bound) {
-    opf_group_check c = {.step = index, .group = step->kind == OPF_RUN_KERNEL ? step->nest->group : NULL, .value = value, .verdict = OPF_GROUP_UNSEEN, .worst = -1};
-    c.spreads = step->kind == OPF_RUN_KERNEL && step->nest->tile && step->nest->tile->winograd;
-    const opf_tensor *expected = reference_of(r, value), *got = held(r, step, value);
-    if (expected && got && got->elements == expected->elements) {
-        compare(&c, got, expected, bounds, is_exact(r));
-        c.verdict = c.worst < 0 ? OPF_GROUP_EXACT : !bounded ? OPF_GROUP_UNBOUNDED : c.beyond ? OPF_GROUP_BEYOND : OPF_GROUP_WITHIN;
-        if (c.worst >= 0) c.cause = cause_of(&c, bound);
+static void compare_strings(opf_group_check *c, const opf_tensor *got, const opf_tensor *expected) {
+    const char *const *a = got->data, *const *b = expected->data;
+    for (int64_t i = 0; i < expected->elements; i++) {
+        if (strcmp(a[i], b[i]) == 0) continue;
+        c->beyond++;
+        c->worst = i;
+    }
+}
+
+/* Of several runs of a step the worst, by verdict, then by how near its bound the worst element comes. */
+static bool is_worse(const opf_group_check *a, const opf_group_check *b) {
+    static const int severity[] = {[OPF_GROUP_UNSEEN] = 0, [OPF_GROUP_EXACT] = 1, [OPF_GROUP_WITHIN] = 2, [OPF_GROUP_UNBOUNDED] = 3, [OPF_GROUP_BEYOND] = 4};
+    if (a->verdict != b->verdict) return severity[a->verdict] > severity[b->verdict];
+    return a->most > 0 && b->most > 0 ? a->error / a->most > b->error / b->most : a->error > b->error;
+}
+
+static void add_check(replaying *r, opf_group_check c) {
+    for (size_t i = r->out->checks.count; i-- > 0;) {
+        opf_group_check *before = &r->out->checks.data[i];
+        if (before->step != c.step || before->value != c.value) continue;
+        c.runs = before->runs + 1;
+        if (is_worse(&c, before)) *before = c;
+        else before->runs = c.runs;
+        return;
     }
     OPF_PUSH(r->arena, &r->out->checks, c);
 }
 
-/* No bound can be stated where a sum leaves what its type holds. */
+/* No bound can be stated where a sum leaves what its type holds. inputs: of the group; NULL where some are not known. */
 static void excuse_overflow(replaying *r, const opf_group *group, const opf_tensor *const *inputs, opf_group_check *c) {
     bool overflows = false;
-    if (c->verdict != OPF_GROUP_BEYOND || c->overflown < c->beyond || is_exact(r)) return;
+    if (c->verdict != OPF_GROUP_BEYOND || c->overflown < c->beyond || is_exact(r) || !inputs) return;
     opf_status status = opf_bound_overflows(&overflows, group, r->program->module->pool, inputs, r->symbols, r->arena);
     if (status != OPF_OK && r->status == OPF_OK) r->status = status;
     if (!overflows) return;
     c->verdict = OPF_GROUP_UNBOUNDED;
     c->cause = "overflow: the terms of a sum add up beyond what float32 holds";
+}
+
+static opf_group_verdict verdict_of(const opf_group_check *c) {
+    return c->worst < 0 ? OPF_GROUP_EXACT : c->beyond ? OPF_GROUP_BEYOND : c->open ? OPF_GROUP_UNBOUNDED : OPF_GROUP_WITHIN;
+}
+
+/* What a result is measured by. */
+typedef struct measure {
+    const opf_tensor *expected;        /* NULL: the evaluator has no such value */
+    const opf_tensor *bounds;          /* NULL: none can be stated */
+    const opf_error_bound *bound;      /* what they come from, or NULL */
+    const opf_tensor *const *inputs;   /* of the group, or NULL */
+} measure;
+
+static void check_result(replaying *r, const opf_step *step, int index, const opf_value *value, measure by) {
+    opf_group_check c = {.step = index, .runs = 1, .group = step->kind == OPF_RUN_KERNEL ? step->nest->group : NULL, .value = value, .verdict = OPF_GROUP_UNSEEN, .worst = -1};
+    c.spreads = step->kind == OPF_RUN_KERNEL && step->nest->tile && step->nest->tile->winograd;
+    const opf_tensor *got = held(r, step, value);
+    if (by.expected && got && got->elements == by.expected->elements) {
+        c.elements = by.expected->elements;
+        if (value->dtype == OPF_STRING) compare_strings(&c, got, by.expected);
+        else compare(&c, got, by.expected, by.bounds, is_exact(r));
+        c.verdict = verdict_of(&c);
+        if (c.worst >= 0) c.cause = cause_of(&c, by.bound);
+        if (c.group) excuse_overflow(r, c.group, by.inputs, &c);
+    }
+    add_check(r, c);
 }
 
 static void check_kernel(replaying *r, const opf_step *step, int index) {
@@ -151,7 +215,7 @@ static void check_kernel(replaying *r, const opf_step *step, int index) {
     const opf_tensor **inputs = OPF_ARRAY(r->arena, const opf_tensor *, n + 1);
     bool *inexact = OPF_ARRAY(r->arena, bool, n + 1), known = true;
     for (size_t i = 0; i < n; i++) {
-        const opf_value *value = group->stages.inputs.data[i], *read = opf_value_find(r->graph, value->name);
+        const opf_value *value = group->stages.inputs.data[i], *read = opf_counterpart_value(r->counterparts, value);
         inputs[i] = value->constant ? value->constant : r->snapshots[i] ? r->snapshots[i] : reference_of(r, value);
         /* a constant that a pass has made, or scaled: it was rounded anew */
         inexact[i] = value->constant ? !read || !read->constant || value->constant->scaling || read->constant->data != value->constant->data : r->snapshots[i] != NULL;
@@ -164,25 +228,61 @@ static void check_kernel(replaying *r, const opf_step *step, int index) {
         if (status != OPF_OK && r->status == OPF_OK) r->status = status;
     }
     for (size_t k = 0; k < group->results.count; k++) {
-        const opf_tensor *bounds = known && bound.errors ? bound.errors[k] : NULL;
-        check_result(r, step, index, group->results.data[k].value, bounds, bounds || is_exact(r), &bound);
-        if (known) excuse_overflow(r, group, inputs, &r->out->checks.data[r->out->checks.count - 1]);
+        const opf_value *value = group->results.data[k].value;
+        measure by = {reference_of(r, value), known && bound.errors ? bound.errors[k] : NULL, &bound, known ? inputs : NULL};
+        check_result(r, step, index, value, by);
     }
 }
 
+/* Recurrent layers have no stages, but steps. */
+static void check_recurrent(replaying *r, const opf_step *step, int index) {
+    const opf_node *node = step->node;
+    const opf_library_call *library = step->library;
+    const opf_tensor *in[12] = {NULL}, *got[3] = {NULL};
+    int64_t *ints = OPF_ARRAY(r->arena, int64_t, library->ints.count + 1);
+    opf_recurrent_reference reference = {{NULL}, {NULL}};
+    bool known = true;
+    for (int k = 0; k < node->n_inputs; k++) {
+        const opf_value *value = node->inputs[k];
+        if (value) in[k] = value->constant ? value->constant : r->snapshots[k] ? r->snapshots[k] : reference_of(r, value);
+        known = known && (!value || in[k]);
+    }
+    for (int k = 0; k < node->n_outputs; k++) got[k] = node->outputs[k] ? held(r, step, node->outputs[k]) : NULL;
+    for (size_t k = 0; k < library->ints.count; k++) known = known && opf_dim_eval(library->ints.data[k], r->symbols, &ints[k]);
+    if (known) opf_recurrent_bound(&reference, library, ints, in, got, r->arena);
+    for (int k = 0; k < node->n_outputs; k++)
+        if (got[k]) check_result(r, step, index, node->outputs[k], (measure){.expected = reference.expected[k], .bounds = reference.bounds[k]});
+}
+
 static void check_library(replaying *r, const opf_step *step, int index) {
-    for (int k = 0; k < step->node->n_outputs; k++)
-        if (step->node->outputs[k] && buffer_of(r, step, step->node->outputs[k]) >= 0) check_result(r, step, index, step->node->outputs[k], NULL, is_exact(r), NULL);
+    if (opf_is_recurrent(step->library) && !is_exact(r)) {
+        check_recurrent(r, step, index);
+        return;
+    }
+    for (int k = 0; k < step->node->n_outputs; k++) {
+        const opf_value *value = step->node->outputs[k];
+        if (value && buffer_of(r, step, value) >= 0) check_result(r, step, index, value, (measure){.expected = reference_of(r, value)});
+    }
+}
+
+/* Where we are: a step runs once each time that its graph does. */
+static void enter(replaying *r, const opf_step *step, int index, int begin) {
+    const opf_graph *graph = step->kind == OPF_RUN_KERNEL ? step->nest->group->results.data[0].value->graph : step->node->graph;
+    r->graph = opf_counterpart_graph(r->counterparts, graph);
+    r->runs[index] += begin;
+    r->run = r->runs[index] - 1;
+    r->symbols = opf_runner_symbols(r->runner, r->arena); /* sizes may have been found meanwhile */
 }
 
 static void watch(void *data, int index, int begin) {
     replaying *r = data;
     const opf_step *step = &r->program->steps.data[index];
-    if (r->status != OPF_OK) return;
-    r->symbols = opf_runner_symbols(r->runner, r->arena); /* sizes may have been found meanwhile */
+    if (r->status != OPF_OK || (step->kind != OPF_RUN_KERNEL && step->kind != OPF_RUN_LIBRARY)) return;
+    enter(r, step, index, begin);
     if (begin && step->kind == OPF_RUN_KERNEL) put_inputs(r, step);
-    else if (!begin && step->kind == OPF_RUN_KERNEL) check_kernel(r, step, index);
-    else if (!begin && step->kind == OPF_RUN_LIBRARY) check_library(r, step, index);
+    else if (begin) put_operands(r, step);
+    else if (step->kind == OPF_RUN_KERNEL) check_kernel(r, step, index);
+    else check_library(r, step, index);
 }
 
 /* ---- all of it ---- */
@@ -200,7 +300,8 @@ static void find_ratios(opf_replay *out, opf_arena *arena) {
 opf_status opf_check_replay(opf_replay *out, opf_runner *runner, const opf_program *program, const opf_graph *graph, const opf_eval *eval, const void *const *inputs,
                             void *const *outputs, opf_arena *arena) {
     *out = (opf_replay){0};
-    replaying r = {.out = out, .runner = runner, .program = program, .graph = graph, .eval = eval, .arena = arena};
+    replaying r = {.out = out, .runner = runner, .program = program, .counterparts = opf_counterparts_new(graph, eval, arena), .arena = arena};
+    r.runs = OPF_ARRAY(arena, int64_t, program->steps.count + 1);
     opf_runner_trace(runner, watch, &r);
     opf_status status = opf_runner_run(runner, inputs, outputs);
     opf_runner_trace(runner, NULL, NULL);

@@ -10,22 +10,24 @@ typedef enum opf_group_verdict {
     OPF_GROUP_EXACT,       /* the same bits as the evaluator */
     OPF_GROUP_WITHIN,      /* every element within its bound */
     OPF_GROUP_BEYOND,
-    OPF_GROUP_UNBOUNDED,   /* differs, and no bound can be stated: positions or extremes that rounding decides, sums beyond the type, library kernels */
-    OPF_GROUP_UNSEEN       /* the evaluator has no such value: of a sub-graph, or made by a pass */
+    OPF_GROUP_UNBOUNDED,   /* differs, and no bound can be stated: positions or extremes that rounding decides, sums beyond the type, kernels without stages */
+    OPF_GROUP_UNSEEN       /* the evaluator has no such value: a pass has made it, or an iteration beyond what it keeps */
 } opf_group_verdict;
 const char *opf_group_verdict_name(opf_group_verdict verdict);
 
-/* One result of one step. */
+/* One result of one step; of a step that runs several times the worst of them. */
 typedef struct opf_group_check {
     int step;
+    int64_t runs;
     const opf_group *group;    /* NULL for library steps */
     const opf_value *value;
     opf_group_verdict verdict;
-    int64_t elements, beyond;  /* how many are beyond their bound, or differ where there is none */
+    int64_t elements, beyond;  /* how many are beyond their bound */
+    int64_t open;              /* how many differ where no finite bound can be stated */
     int64_t overflown;         /* those of `beyond` that are no finite number where the evaluator's is one, or an infinity */
     int64_t worst;             /* element furthest from its reference in units of its bound; -1: none differs */
     double got, expected, bound; /* there */
-    double error, most;        /* largest error and largest bound of all elements */
+    double error, most;        /* largest error and largest finite bound of all elements */
     bool spreads;              /* a NaN may reach its neighbours (docs/numerics.md, Winograd) */
     const char *cause;         /* which mathematical property is behind the worst element; NULL where exact */
 } opf_group_check;

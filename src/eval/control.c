@@ -71,11 +71,6 @@ static opf_status set_sizes(const opf_walk *w, int which) {
     return OPF_OK;
 }
 
-static void release_graph(opf_eval *eval, const opf_graph *graph) {
-    for (size_t k = 0; k < graph->values.count; k++)
-        if (!graph->values.data[k]->constant) opf_eval_release(eval, graph->values.data[k]);
-}
-
 /* ---- If ---- */
 
 static opf_status run_branch(const opf_walk *w) {
@@ -86,7 +81,7 @@ static opf_status run_branch(const opf_walk *w) {
     if (status != OPF_OK) return status;
     for (int k = 0; k < w->node->n_outputs; k++)
         if (w->node->outputs[k]) opf_eval_set(w->eval, w->node->outputs[k], copy_of(w->eval, opf_eval_tensor(w->eval, graph->outputs.data[k])));
-    release_graph(w->eval, graph);
+    opf_eval_end_run(w->eval, graph);
     return OPF_OK;
 }
 
@@ -137,7 +132,7 @@ static void carry(const opf_walk *w) {
     const opf_control *control = w->control;
     const opf_tensor **next = OPF_ARRAY(w->eval->arena, const opf_tensor *, control->n_carried + 1);
     for (int k = 0; k < control->n_carried; k++) next[k] = copy_of(w->eval, opf_eval_tensor(w->eval, w->body->outputs.data[w->first_out + k]));
-    release_graph(w->eval, w->body);
+    opf_eval_end_run(w->eval, w->body);
     for (int k = 0; k < control->n_carried; k++) opf_eval_set(w->eval, w->body->inputs.data[control->first + k], next[k]);
 }
 
@@ -178,7 +173,7 @@ static void hand_out(const opf_walk *w) {
         if (w->node->outputs[k]) opf_eval_set(w->eval, w->node->outputs[k], tensor);
         else free((void *)(uintptr_t)tensor->data);
     }
-    release_graph(w->eval, w->body);
+    opf_eval_release_graph(w->eval, w->body);
 }
 
 static opf_status run_loop(opf_walk *w) {

@@ -94,6 +94,11 @@ void opf_eval_release(opf_eval *eval, const opf_value *value) {
     *slot = (opf_eval_slot){0};
 }
 
+void opf_eval_release_graph(opf_eval *eval, const opf_graph *graph) {
+    for (size_t k = 0; k < graph->values.count; k++)
+        if (!graph->values.data[k]->constant) opf_eval_release(eval, graph->values.data[k]);
+}
+
 static bool is_kept(const opf_eval *eval, const opf_value *value) { return eval->keep_all || value->is_output; }
 
 static void used(opf_eval *eval, const opf_value *value) {
@@ -208,6 +213,7 @@ opf_status opf_eval_new(opf_eval **out, opf_graph *graph, const opf_tensor *cons
     size_t n_inputs = graph->inputs.count;
     eval->inputs = n_inputs ? opf_arena_copy(arena, inputs, n_inputs * sizeof *inputs) : NULL;
     eval->heap = new_heap(arena);
+    eval->runs = opf_map_new(arena);
     eval->slots = OPF_ARRAY(arena, opf_eval_slot, graph->module->n_values + 1);
     opf_status status = OPF_OK;
     for (size_t k = 0; k < n_inputs; k++) {
@@ -235,6 +241,7 @@ const opf_tensor *opf_eval_value(const opf_eval *eval, const opf_value *value) {
 void opf_eval_free(opf_eval *eval) {
     if (!eval) return;
     for (int i = 0; eval->slots && i < eval->module->n_values; i++) free(eval->slots[i].owned);
+    opf_eval_free_history(eval);
     opf_arena_free(eval->arena);
 }
 

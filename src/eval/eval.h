@@ -11,11 +11,19 @@
 
 typedef struct opf_eval opf_eval;
 
+/* Values of sub-graphs are kept up to so many bytes in all, those of the first iterations. */
+#define OPF_EVAL_HISTORY_BYTES ((size_t)512 << 20)
+
 /* Evaluates the typed graph for concrete inputs (graph order, without initializers): `inputs[i]` has the input's dtype.
- * `keep_all`: every value stays readable afterwards; else only graph outputs. */
+ * `keep_all`: every value stays readable afterwards, of sub-graphs for each time that they ran; else only graph outputs. */
 opf_status opf_eval_new(opf_eval **out, opf_graph *graph, const opf_tensor *const *inputs, bool keep_all);
 opf_status opf_eval_run(opf_eval *eval);
 const opf_tensor *opf_eval_value(const opf_eval *eval, const opf_value *value); /* NULL where not kept */
+/* Sub-graphs run once an iteration or a branch taken; `run` counts all of these from 0. The tensor of a value of the graph in its
+ * run number `run`; NULL where not kept. Of the main graph there is run 0 alone. */
+const opf_tensor *opf_eval_value_in(const opf_eval *eval, const opf_value *value, int64_t run);
+/* The run of the graph around it in which `graph` had its run number `run`; -1 where there was none. */
+int64_t opf_eval_run_around(const opf_eval *eval, const opf_graph *graph, int64_t run);
 void opf_eval_free(opf_eval *eval);
 
 /* A list of stages on concrete inputs, by the same arithmetic, nothing rounded but the results: out[k] is the tensor of stage
