@@ -297,8 +297,7 @@ static void print_call(opf_tile_printer *p, int width, bool tail) {
     const opf_tile *tile = p->tile;
     bool runtime = tile->a.source == OPF_SOURCE_PANELS;
     const char *block = opf_arena_printf(opf_pool_arena(p->pool), "block%s + (r - rows_begin) * pitch + (c - block_begin)", p->mark);
-    opf_tile_line(p, "opf_tile_%dx%d%s%s(steps, a_panels + %s * %s + k * %d, %s%s, %s, pitch, k == 0);", tile->height, width,
-                  tile->b.source == OPF_SOURCE_WINDOW ? "_at" : opf_tile_asks_ahead(tile) ? "_ahead" : "", opf_tile_variant(tile, opf_pool_arena(p->pool)), runtime ? "(r - row_begin)" : "r", opf_tile_operand_text(p, tile->depth),
+    opf_tile_line(p, "%s(steps, a_panels + %s * %s + k * %d, %s%s, %s, pitch, k == 0);", opf_tile_function(tile, width, opf_pool_arena(p->pool)), runtime ? "(r - row_begin)" : "r", opf_tile_operand_text(p, tile->depth),
                   tile->height, b_text(p, tail), ahead_text(p), tile->stores_direct ? "sums + r * pitch + c" : block);
 }
 

@@ -14,23 +14,35 @@ static void print_accumulators(int height, int width, bool load, opf_text *out) 
     }
 }
 
-/* B is asked for only where several rows share it: a single stream is best left to the machine's own prefetcher. */
-enum { B_AHEAD = 24, ROWS_THAT_SHARE = 4 };
+/* How a function reads B: rows `step` apart, while nothing is asked for, or the next panel of columns, or later steps, or memory `ahead`;
+ * rows by a table. */
+typedef enum b_form { B_ROWS, B_ROWS_PANEL, B_ROWS_STEPS, B_ROWS_AHEAD, B_TABLE, B_FORMS } b_form;
+static const struct { const char *suffix, *parameters, *row, *more; } b_forms[B_FORMS] = {
+    [B_ROWS] = {"", "int64_t step", "k * step from b", ""},
+    [B_ROWS_PANEL] = {"_panel", "int64_t step", "k * step from b", "\n * Asks for the columns behind these, which are needed next."},
+    [B_ROWS_STEPS] = {"_steps", "int64_t step", "k * step from b", "\n * Asks for later steps."},
+    [B_ROWS_AHEAD] = {"_ahead", "int64_t step, const float *ahead, int64_t ahead_step", "k * step from b", "\n * Asks for what is needed next, `ahead_step` floats a step."},
+    [B_TABLE] = {"_at", "const int32_t *restrict at", "at[k] from b", ""},
+};
 
-/* Functions that differ from the usual one in how their loop is written differ in their name. */
-const char *opf_tile_variant(const opf_tile *tile, opf_arena *arena) {
-    const char *unroll = tile->unroll == OPF_TILE_UNROLL ? "" : opf_arena_printf(arena, "_U%d", tile->unroll);
-    const char *prefetch = tile->prefetch == opf_tile_usual_prefetch(tile) ? "" : opf_arena_printf(arena, "_P%d", tile->prefetch);
-    return opf_arena_printf(arena, "%s%s", unroll, prefetch);
+static b_form form_of(const opf_tile *tile) {
+    if (opf_tile_asks_ahead(tile)) return B_ROWS_AHEAD;
+    if (!opf_tile_may_ask_ahead(tile)) return B_TABLE;
+    return tile->ahead == OPF_AHEAD_PANEL ? B_ROWS_PANEL : tile->ahead == OPF_AHEAD_STEPS ? B_ROWS_STEPS : B_ROWS;
 }
 
-/* How a function reads B: rows `step` apart; so, while memory `ahead` is asked for; rows by a table. */
-typedef enum b_form { B_ROWS, B_ROWS_AHEAD, B_TABLE, B_FORMS } b_form;
-static const struct { const char *suffix, *guard, *parameters, *row, *more; } b_forms[B_FORMS] = {
-    [B_ROWS] = {"", "", "int64_t step", "k * step from b", ""},
-    [B_ROWS_AHEAD] = {"_ahead", "_AHEAD", "int64_t step, const float *ahead, int64_t ahead_step", "k * step from b", "\n * Asks for what is needed next, `ahead_step` floats a step."},
-    [B_TABLE] = {"_at", "_AT", "const int32_t *restrict at", "at[k] from b", ""},
-};
+/* Functions that differ in how their loop is written differ in their name. */
+const char *opf_tile_function(const opf_tile *tile, int width, opf_arena *arena) {
+    const char *unroll = tile->unroll == OPF_TILE_UNROLL ? "" : opf_arena_printf(arena, "_u%d", tile->unroll);
+    const char *prefetch = tile->prefetch == opf_tile_usual_prefetch(tile) ? "" : opf_arena_printf(arena, "_p%d", tile->prefetch);
+    return opf_arena_printf(arena, "opf_tile_%dx%d%s%s%s", tile->height, width, b_forms[form_of(tile)].suffix, unroll, prefetch);
+}
+
+static const char *guard_of(const char *function, opf_arena *arena) {
+    char *guard = opf_arena_string(arena, function);
+    for (char *c = guard; *c; c++) *c = *c >= 'a' && *c <= 'z' && *c != 'x' ? (char)(*c - 'a' + 'A') : *c;
+    return guard;
+}
 
 static void print_step(int height, int width, int lanes, int prefetch, b_form form, opf_text *out) {
     bool table = form == B_TABLE;
@@ -44,8 +56,10 @@ static void print_step(int height, int width, int lanes, int prefetch, b_form fo
     }
     if (form == B_ROWS_AHEAD) opf_text_add(out, "        __builtin_prefetch(ahead, 0, 2);\n        ahead += ahead_step;\n");
     if (prefetch) opf_text_printf(out, "        __builtin_prefetch(a + %d);\n", prefetch);
-    for (int j = 0; j < width && form == B_ROWS && height >= ROWS_THAT_SHARE; j += 16 / lanes) /* one for each line of 64 bytes */
-        opf_text_printf(out, "        __builtin_prefetch(b + %d * step + %d * OPF_LANES);\n", B_AHEAD, j);
+    for (int j = 0; j < width && (form == B_ROWS_PANEL || form == B_ROWS_STEPS); j += 16 / lanes) { /* one for each line of 64 bytes */
+        if (form == B_ROWS_PANEL) opf_text_printf(out, "        __builtin_prefetch(b + %d * OPF_LANES);\n", width + j);
+        else opf_text_printf(out, "        __builtin_prefetch(b + %d * step + %d * OPF_LANES);\n", OPF_TILE_STEPS_AHEAD, j);
+    }
     opf_text_printf(out, "        a += %d;\n", height);
     if (!table) opf_text_add(out, "        b += step;\n");
 }
@@ -53,13 +67,14 @@ static void print_step(int height, int width, int lanes, int prefetch, b_form fo
 static void print_function(const opf_nest *nest, int width, b_form form, opf_text *out) {
     const opf_tile *tile = nest->tile;
     int height = tile->height;
-    const char *guard = b_forms[form].guard, *variant = opf_tile_variant(tile, opf_pool_arena(nest->pool));
-    opf_text_printf(out, "#ifndef OPF_TILE_%dX%d%s%s\n#define OPF_TILE_%dX%d%s%s\n", height, width, guard, variant, height, width, guard, variant);
+    opf_arena *arena = opf_pool_arena(nest->pool);
+    const char *function = opf_tile_function(tile, width, arena), *guard = guard_of(function, arena);
+    opf_text_printf(out, "#ifndef %s\n#define %s\n", guard, guard);
     opf_text_printf(out, "/* Adds a[k][0..%d] * b[k][0..%d vectors] over `depth` steps k to c, whose rows are `pitch` apart; starts at 0 where\n"
                          " * `first`. Row k of b is %s.%s */\n",
                     height - 1, width - 1, b_forms[form].row, b_forms[form].more);
-    opf_text_printf(out, "static void opf_tile_%dx%d%s%s(int64_t depth, const float *restrict a, const float *restrict b, %s, float *restrict c, int64_t pitch, int first) {\n",
-                    height, width, b_forms[form].suffix, variant, b_forms[form].parameters);
+    opf_text_printf(out, "static void %s(int64_t depth, const float *restrict a, const float *restrict b, %s, float *restrict c, int64_t pitch, int first) {\n",
+                    function, b_forms[form].parameters);
     print_accumulators(height, width, false, out);
     opf_text_add(out, "    if (!first) {\n");
     print_accumulators(height, width, true, out);
@@ -76,7 +91,7 @@ static void print_function(const opf_nest *nest, int width, b_form form, opf_tex
 
 void opf_emit_tile_functions(const opf_nest *nest, opf_text *out) {
     const opf_tile *tile = nest->tile;
-    b_form form = tile->b.source == OPF_SOURCE_WINDOW && !tile->winograd ? B_TABLE : opf_tile_asks_ahead(tile) ? B_ROWS_AHEAD : B_ROWS;
+    b_form form = form_of(tile);
     if (tile->winograd) opf_emit_winograd_functions(tile->winograd, out);
     print_function(nest, tile->width, form, out);
     if (tile->tail != tile->width) print_function(nest, tile->tail, form, out);

@@ -260,6 +260,7 @@ bool opf_type_holds_map(const opf_type *type); /* at any depth; where ONNX has m
 void opf_value_print_type(const opf_value *value, opf_text *out); /* float32[1,N,64] */
 opf_dim opf_value_elements(const opf_value *value);
 int64_t opf_value_nominal_bytes(const opf_value *value);
+int64_t opf_graph_constant_bytes(const opf_graph *graph); /* of all its constants that are used */
 
 void opf_graph_print(const opf_graph *graph, opf_text *out); /* text form, docs/design.md */
 /* Internal consistency; a violation is OPF_ERROR_INTERNAL and names the pass that ran before. */

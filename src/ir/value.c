@@ -100,6 +100,15 @@ int64_t opf_value_nominal_bytes(const opf_value *value) {
     return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
 }
 
+int64_t opf_graph_constant_bytes(const opf_graph *graph) {
+    int64_t bytes = 0;
+    for (size_t i = 0; i < graph->values.count; i++) {
+        const opf_value *value = graph->values.data[i];
+        if (value->constant && value->uses.count) bytes += (int64_t)value->constant->bytes;
+    }
+    return bytes;
+}
+
 bool opf_type_holds_map(const opf_type *type) {
     while (type && type->kind != OPF_VALUE_MAP) type = type->inner;
     return type != NULL;

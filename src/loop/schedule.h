@@ -24,6 +24,7 @@ typedef enum opf_knob {
     OPF_KNOB_ORDER,          /* opf_order */
     OPF_KNOB_UNROLL,         /* depth steps of the tile written one behind the other */
     OPF_KNOB_PREFETCH,       /* floats of the first operand asked for ahead; OPF_KNOB_NONE */
+    OPF_KNOB_AHEAD,          /* opf_ahead: what of the second operand is asked for ahead */
     OPF_KNOB_ROWS,           /* of a block of rows */
     OPF_KNOB_CHUNK,          /* elements of a chunk */
     OPF_KNOB_SHARE,          /* elements of one long loop that a part takes at once */
@@ -36,6 +37,7 @@ typedef enum opf_knob {
 
 typedef enum opf_algorithm { OPF_BY_TILE = 1, OPF_BY_BANDS, OPF_BY_WINOGRAD_2, OPF_BY_WINOGRAD_4, OPF_BY_ROWS, OPF_BY_LOOPS } opf_algorithm;
 typedef enum opf_order { OPF_ROWS_FASTEST = 1, OPF_COLUMNS_FASTEST } opf_order;
+typedef enum opf_ahead { OPF_AHEAD_NONE = 1, OPF_AHEAD_PANEL, OPF_AHEAD_STEPS } opf_ahead;
 typedef enum opf_switch { OPF_SWITCH_ON = 1, OPF_SWITCH_OFF } opf_switch;
 typedef enum opf_compiler { OPF_COMPILER_GCC = 1, OPF_COMPILER_CLANG } opf_compiler;
 enum { OPF_KNOB_ALL = -1, OPF_KNOB_NONE = -1 };

@@ -9,6 +9,7 @@
 
 static const char *const algorithms[] = {"tile", "bands", "winograd-2", "winograd-4", "rows", "loops", NULL};
 static const char *const orders[] = {"rows-fastest", "columns-fastest", NULL};
+static const char *const aheads[] = {"none", "panel", "steps", NULL};
 static const char *const switches[] = {"on", "off", NULL};
 static const char *const compilers[] = {"gcc", "clang", NULL};
 
@@ -33,6 +34,7 @@ static const choice choices[OPF_KNOBS] = {
     [OPF_KNOB_ORDER] = {"order", orders, NULL, 0, false},
     [OPF_KNOB_UNROLL] = {"unroll", NULL, NULL, 16, false},
     [OPF_KNOB_PREFETCH] = {"prefetch", NULL, "none", 1 << 16, false},
+    [OPF_KNOB_AHEAD] = {"ahead", aheads, NULL, 0, false},
     [OPF_KNOB_ROWS] = {"rows", NULL, NULL, 4096, true},
     [OPF_KNOB_CHUNK] = {"chunk", NULL, NULL, 1 << 16, true},
     [OPF_KNOB_SHARE] = {"share", NULL, NULL, 1 << 24, false},

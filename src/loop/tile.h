@@ -99,6 +99,7 @@ typedef struct opf_tile {
     int interleave;            /* so many rows, the last row axis, lie between each other in the result; 1: none do */
     int height, width;         /* of the tile, in rows and vectors */
     int unroll, prefetch;      /* depth steps written one behind the other; floats of A asked for ahead, 0: none */
+    int ahead;                 /* opf_ahead: what of B, where it lies in rows, each step asks for; 0: there is no such choice */
     int tail;                  /* vectors of a unit's last panel of columns where they are known to be fewer; else `width` */
     int64_t depth_block;       /* depth steps a pass; sums of a pass wait in the block. 0: all at once */
     int64_t block_rows, block_columns; /* of a block of sums, multiples of height and of width * lanes */
@@ -127,6 +128,20 @@ static inline bool opf_tile_asks_ahead(const opf_tile *tile) { return tile->b.so
  * each step. Where they are B, A was packed just now and is in L2: to ask for it too costs one or two per cent. */
 enum { OPF_TILE_UNROLL = 2, OPF_TILE_AHEAD = 512 };
 static inline int opf_tile_usual_prefetch(const opf_tile *tile) { return opf_tile_asks_ahead(tile) ? 0 : OPF_TILE_AHEAD; }
+
+/* B in place, or Winograd's transformed input: several panels of rows read one panel of columns. Where the sum is long, what lies
+ * OPF_TILE_STEPS_AHEAD depth steps further on in it; where it is short that would lie behind the operand, and the next panel's row is asked
+ * for instead; where a panel is a handful of steps, asking costs more than waiting. Packed columns follow each other. A tile of few
+ * rows leaves it to the machine's own prefetcher. */
+enum { OPF_TILE_STEPS_AHEAD = 24, OPF_TILE_LONG_DEPTH = 256, OPF_TILE_ROWS_THAT_SHARE = 4 };
+static inline bool opf_tile_may_ask_ahead(const opf_tile *tile) { return !opf_tile_asks_ahead(tile) && (tile->b.source != OPF_SOURCE_WINDOW || tile->winograd); }
+static inline bool opf_tile_may_ask_for_panel(const opf_tile *tile) { return opf_tile_may_ask_ahead(tile) && (tile->b.source == OPF_SOURCE_ROWS || tile->winograd); }
+static inline opf_ahead opf_tile_usual_ahead(const opf_tile *tile) {
+    int64_t depth = opf_dim_nominal(tile->depth);
+    if (tile->height < OPF_TILE_ROWS_THAT_SHARE) return OPF_AHEAD_NONE;
+    if (tile->b.source != OPF_SOURCE_ROWS || depth > OPF_TILE_LONG_DEPTH) return OPF_AHEAD_STEPS;
+    return depth <= OPF_TILE_STEPS_AHEAD ? OPF_AHEAD_NONE : OPF_AHEAD_PANEL;
+}
 
 /* Schedules the group as a contraction: fills nest->tile, packed, units, scratch_bytes and schedule. nest->group and
  * nest->machine must be set. False, with one sentence, where it is none or a plain loop nest serves better. */

@@ -347,6 +347,7 @@ void opf_tiler_tell(opf_tiler *tiler) {
     if (opf_is_int(tile->column_chunk, &known)) at[OPF_KNOB_UNIT_COLUMNS] = known;
     at[OPF_KNOB_UNROLL] = tile->unroll;
     at[OPF_KNOB_PREFETCH] = tile->prefetch ? tile->prefetch : OPF_KNOB_NONE;
+    at[OPF_KNOB_AHEAD] = tile->ahead;
     if (tile->winograd) return;
     at[OPF_KNOB_DEPTH_PASS] = tile->depth_block ? tile->depth_block : OPF_KNOB_ALL;
     at[OPF_KNOB_BLOCK_COLUMNS] = tile->block_columns;

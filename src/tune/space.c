@@ -136,7 +136,8 @@ static int by_prediction(const void *a, const void *b) {
 
 static void expand(opf_space *space) {
     static const int64_t passes[] = {OPF_KNOB_ALL, 64, 128, 256, 384, 512, 0}, unrolls[] = {1, 4, 2, 0}, aheads[] = {OPF_KNOB_NONE, 128, 512, 1024, 0},
-                         rows[] = {4, 8, 16, 32, 64, 0}, chunks[] = {128, 256, 512, 1024, 2048, 0}, lanes[] = {4, 8, 16, 0};
+                         rows[] = {4, 8, 16, 32, 64, 0}, chunks[] = {128, 256, 512, 1024, 2048, 0}, lanes[] = {4, 8, 16, 0},
+                         asked[] = {OPF_AHEAD_NONE, OPF_AHEAD_PANEL, OPF_AHEAD_STEPS, 0};
     bool moved = space->best && space->best->n_nests == 1;
     const opf_nest *nest = moved ? space->best->nests[0] : space->tunable->nest;
     size_t before = space->queue.count;
@@ -155,6 +156,7 @@ static void expand(opf_space *space) {
     add_scaled(space, OPF_KNOB_UNIT_ROWS, 1.03);
     add_values(space, OPF_KNOB_UNROLL, unrolls, 1.04);
     add_values(space, OPF_KNOB_PREFETCH, aheads, 1.04);
+    add_values(space, OPF_KNOB_AHEAD, asked, 1.03);
     add_switch(space, OPF_KNOB_ORDER, 1.05);
     if (space->threads > 1) add_scaled(space, OPF_KNOB_SHARE, 1.05);
     qsort(space->queue.data + before, space->queue.count - before, sizeof *space->queue.data, by_prediction);

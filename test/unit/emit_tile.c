@@ -247,9 +247,24 @@ static void refused(void **state) {
     }
 }
 
+/* What B's rows ask for ahead follows the length of the sum. */
+static void asks_ahead(void **state) {
+    (void)state;
+    static const struct { int64_t depth; opf_ahead ahead; } lengths[] = {{16, OPF_AHEAD_NONE}, {64, OPF_AHEAD_PANEL}, {512, OPF_AHEAD_STEPS}};
+    for (size_t i = 0; i < OPF_COUNT(lengths); i++) {
+        tile_case *c = tile_case_new();
+        const char *why = NULL;
+        PRODUCT(.m = n(c, 64), .n = n(c, 3072), .k = n(c, lengths[i].depth));
+        assert_true(tile_schedule(c, "x86-64-v4", &why));
+        assert_int_equal(c->nest.chosen.at[OPF_KNOB_AHEAD], lengths[i].ahead);
+        tile_case_free(c);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refused),
+        cmocka_unit_test(asks_ahead),
         cmocka_unit_test(every_instruction_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

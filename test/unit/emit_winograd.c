@@ -109,6 +109,29 @@ static void dilation(tile_case *c) { tile_result(c, CONV(SIZES(32, 16, 24, 40), 
 static void few_channels(tile_case *c) { tile_result(c, CONV(SIZES(1, 56, 56, 16), .pad = 1)); }
 static void weights_of_a_run(tile_case *c) { tile_result(c, CONV(SIZES(32, 16, 24, 40), .pad = 1, .runtime = true)); }
 
+/* ---- which form ---- */
+
+static void small_map_many_channels(tile_case *c) { tile_result(c, CONV(SIZES(64, 13, 13, 256), .pad = 1)); }
+
+/* Four times the weights pay on a small map where the model's constants are few enough to stay in the last cache, and not where
+ * each run reads them from memory. */
+static void weights_from_memory(void **state) {
+    (void)state;
+    for (int large = 0; large < 2; large++) {
+        tile_case *c = tile_case_new();
+        const char *why = "";
+        if (large) {
+            static const opf_use somewhere;
+            int others = tile_input(c, "others", true, 2, (opf_dim[]){opf_int(c->pool, 4096), opf_int(c->pool, 4096)});
+            OPF_PUSH(c->arena, &c->group.stages.inputs.data[others]->uses, somewhere);
+        }
+        small_map_many_channels(c);
+        assert_true(tile_schedule(c, "x86-64-v4", &why));
+        assert_int_equal(c->nest.tile->winograd, large ? 2 : 4);
+        tile_case_free(c);
+    }
+}
+
 static void refused(void **state) {
     (void)state;
     const struct { row row; opf_accuracy accuracy; const char *why; } others[] = {
@@ -162,6 +185,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(forms_are_identities),
         cmocka_unit_test(refused),
+        cmocka_unit_test(weights_from_memory),
         cmocka_unit_test(every_instruction_set),
     };
     return cmocka_run_group_tests(tests, NULL, free_all);
