@@ -82,18 +82,19 @@ static bool is_result(const opf_scheduler *s, int stage) {
     return false;
 }
 
-/* Operations of one element with everything that is inlined into it. */
+/* Operations of one element of stage i with everything that is inlined into it: what is not in `stored`. */
+static double price_of(opf_scheduler *s, int i, const bool *stored, const double *price) {
+    const opf_stage *stage = s->stages[i];
+    double *reads = OPF_ARRAY(s->arena, double, s->n_stages + 1), own = opf_expr_price(s, stage->body);
+    opf_expr_visit(s->pool, stage->body, add_reads, &(reading){s, reads, 1});
+    for (int j = 0; j < i; j++)
+        if (reads[j] > 0 && !stored[j]) own += reads[j] * price[j];
+    return stage->combiner != OPF_COMBINE_NONE && !s->reduced[i] ? (own + 1) * (double)points_of(stage) : own;
+}
+
 static double *prices(opf_scheduler *s) {
     double *price = OPF_ARRAY(s->arena, double, s->n_stages + 1);
-    for (int i = 0; i < s->n_stages; i++) {
-        const opf_stage *stage = s->stages[i];
-        double *reads = OPF_ARRAY(s->arena, double, s->n_stages + 1);
-        price[i] = opf_expr_price(s, stage->body);
-        opf_expr_visit(s->pool, stage->body, add_reads, &(reading){s, reads, 1});
-        for (int j = 0; j < i; j++)
-            if (reads[j] > 0 && !s->reduced[j]) price[i] += reads[j] * price[j];
-        if (stage->combiner != OPF_COMBINE_NONE && !s->reduced[i]) price[i] = (price[i] + 1) * (double)points_of(stage);
-    }
+    for (int i = 0; i < s->n_stages; i++) price[i] = price_of(s, i, s->reduced, price);
     return price;
 }
 
@@ -137,6 +138,17 @@ static bool *find_finished(opf_scheduler *s) {
     return finished;
 }
 
+static double dear_from(const opf_stage *stage) { return stage->combiner != OPF_COMBINE_NONE && points_of(stage) > 1 ? DEAR_WINDOW : DEAR; }
+
+/* What is dear only by what it reads is not, once that is kept. */
+static void drop_cheap(opf_scheduler *s, const bool *finished) {
+    double *price = OPF_ARRAY(s->arena, double, s->n_stages + 1);
+    for (int i = 0; i < s->n_stages; i++) {
+        price[i] = price_of(s, i, s->kept, price);
+        if (!s->reduced[i] && !opf_is_padding(s, i) && !finished[i] && price[i] < dear_from(s->stages[i])) s->kept[i] = false;
+    }
+}
+
 static void choose_kept(opf_scheduler *s) {
     const bool *finished = find_finished(s);
     double *reads = OPF_ARRAY(s->arena, double, s->n_stages + 1), *price = prices(s);
@@ -144,8 +156,7 @@ static void choose_kept(opf_scheduler *s) {
         const opf_stage *stage = s->stages[i];
         double size = elements(stage, stage->n_axes);
         if (is_result(s, i)) reads[i] += size;
-        double dear = stage->combiner != OPF_COMBINE_NONE && points_of(stage) > 1 ? DEAR_WINDOW : DEAR;
-        bool pays = opf_is_padding(s, i) || (price[i] >= dear && reads[i] > RECOMPUTED * size) || (finished[i] && reads[i] >= SUMMED * size);
+        bool pays = opf_is_padding(s, i) || (price[i] >= dear_from(stage) && reads[i] > RECOMPUTED * size) || (finished[i] && reads[i] >= SUMMED * size);
         s->kept[i] = s->reduced[i] || (pays && !s->never_kept[i]);
         double points = elements(stage, stage->n_axes + stage->n_reduce) / (size > 0 ? size : 1);
         double times = (s->kept[i] ? size : reads[i]) * points;
@@ -153,6 +164,7 @@ static void choose_kept(opf_scheduler *s) {
         opf_expr_visit(s->pool, stage->body, add_reads, &r);
         if (stage->second) opf_expr_visit(s->pool, stage->second, add_reads, &r);
     }
+    drop_cheap(s, finished);
 }
 
 /* ---- substitution ---- */

@@ -287,6 +287,7 @@ void opf_leaf_over(opf_scheduler *s, opf_block *block, opf_axes axes, const opf_
         return;
     }
     opf_axes_simplify(s, &axes, &slots);
+    if (!chunk) opf_put_together(s, &axes, targets);
     opf_axes outer = axes;
     opf_transpose transpose;
     if (!chunk && opf_transpose_axes(s, &outer, targets, &transpose) && opf_transposes(s)) emit_transposed(s, block, &outer, &transpose, targets, parallel);

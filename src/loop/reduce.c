@@ -45,8 +45,9 @@ static int score_of(opf_scheduler *s, const opf_item *item, int variable, bool k
     if (kept) score.score += 1;
     else if (!in_prelude(stage->combiner, stage->accumulator)) score.score -= 3;
     else if (score.unit == 0) score.score -= 2;
-    if (extent < SHORT) score.score -= 6;
-    else if (extent < MODEST) score.score -= 2;
+    bool known = opf_is_int(opf_extent(s, variable), NULL); /* what is short at nominal sizes may well be long */
+    if (known && extent < SHORT) score.score -= 6;
+    else if (known && extent < MODEST) score.score -= 2;
     return score.score;
 }
 

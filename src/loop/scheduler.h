@@ -235,6 +235,8 @@ const opf_expr *opf_hoist(opf_scheduler *s, opf_block *block, const opf_range *r
 /* Where the last axis but one holds the phases of elements that lie interleaved along the last: takes it away, and makes a target of
  * each phase. */
 void opf_interleave(opf_scheduler *s, opf_axes *axes, opf_targets *targets);
+/* Where the last axis holds the phases of what is stored along the last but one: the same. */
+void opf_put_together(opf_scheduler *s, opf_axes *axes, opf_targets *targets);
 /* Is what is read along `variable` contiguous, that of all targets together? */
 bool opf_reads_whole(opf_scheduler *s, const opf_targets *targets, int variable);
 

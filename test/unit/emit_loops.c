@@ -43,6 +43,15 @@ static const written_case written[] = {
     {"depth to space",
      "size N 2 1 0\n in x float32 [N, 8, 3, 5]\n stage y float32 [n=N, c=2, h=6, w=10] : x[n, (floormod(h, 2) * 2 + floormod(w, 2)) * 2 + c, floordiv(h, 2), floordiv(w, 2)]\n out y"},
     {"nearest resize", "size N 2 1 0\n in x float32 [N, 3, 5]\n stage y float32 [n=N, h=6, w=10] : x[n, floordiv(h, 2), floordiv(w, 2)]\n out y"},
+    {"nearest resize beside what is as large, sizes not known", /* phases put together: two, three and four */
+     "size H 3 1 4 0\n size W 5 1 20 0\n in x float32 [4, H, W]\n in z float32 [4, 2 * H, 2 * W]\n in u float32 [4, H, W]\n"
+     " stage y float32 [c=4, h=2 * H, w=2 * W] : max(x[c, floordiv(h, 2), floordiv(w, 2)], 0) * 2 + z[c, h, w]\n"
+     " stage a float32 [c=4, h=H, w=3 * W] : u[c, h, floordiv(w, 3)]\n stage b float32 [c=4, h=H, w=4 * W] : u[c, h, floordiv(w, 4)] + 1\n out y\n out a\n out b"},
+    {"nearest resize behind a gate, in front of a concatenation",
+     "size H 3 1 0\n size W 9 1 0\n in x float32 [8, H, W]\n in z float32 [8, 2 * H, 2 * W]\n in k float32 [8, 8]\n"
+     " stage s float32 [c=8] sum [h=H, w=W] : x[c, h, w]\n stage g float32 [c=8] sum [d=8] : s[d] * k[c, d]\n stage f float32 [c=8] : max(0, min(1, 0.2 * g[c] + 0.5))\n"
+     " stage a float32 [c=8, h=H, w=W] : x[c, h, w] + x[c, h, w] * f[c]\n stage r float32 [c=8, h=2 * H, w=2 * W] : a[c, floordiv(h, 2), floordiv(w, 2)]\n"
+     " stage y float32 [c=16, h=2 * H, w=2 * W] : c < 8 ? r[c, h, w] : z[c - 8, h, w]\n out y"},
     {"a division that does not divide", "in x float32 [4, 3]\n stage y float32 [h=4, w=10] : x[h, floordiv(w, 4)] + x[h, floormod(w, 3)]\n out y"},
     {"symbolic reshape",
      "size A 3 1 5\n size B 4 7 1\n in x float32 [A, B, 6]\n stage y float32 [k=A * B, c=6] : x[floordiv(k, B), floormod(k, B), c]\n out y"},
