@@ -171,7 +171,7 @@ opf_status opf_session_run(opf_session *session, const opf_array *inputs, opf_ar
 
 /* Called around each step of every run from now on: `begin` 1 before, 0 after; `step` counts the steps of the program, `name`
  * holds the nodes that it computes and lives as long as the session. Two clock readings and a call a step; NULL switches off,
- * and then it costs nothing. From the thread that runs. */
+ * and then it costs nothing. From the thread that runs; steps that would run side by side run one after another meanwhile. */
 void opf_session_on_step(opf_session *session, void (*on_step)(void *data, int step, const char *name, int begin), void *data);
 
 /* ---- reports: text into a string that the caller frees with opf_string_free ---- */

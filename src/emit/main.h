@@ -38,6 +38,12 @@ void opf_emit_buffer(const opf_program *program, int buffer, opf_text *out);
 void opf_emit_place(const opf_program *program, int buffer, opf_text *out); /* without following the pointer of one that is found */
 void opf_emit_buffer_comment(const opf_program *program, int buffer, opf_text *out);
 
+/* What a step computes, as a comment; the arrays p and d of its kernel's arguments, `number` behind their names. */
+void opf_emit_step_banner(const opf_program *program, const opf_step *step, opf_text *out);
+void opf_emit_arguments(const opf_program *program, const opf_step *step, const char *number, opf_text *out);
+/* The steps side by side from step `first` on. */
+void opf_emit_beside(const opf_program *program, int first, opf_text *out);
+
 /* The library kernels that the program calls, and one call. */
 void opf_emit_library_kernels(const opf_program *program, opf_text *out);
 void opf_emit_library_call(const opf_program *program, const opf_step *step, int index, const opf_mentions *mentions, opf_text *out);

@@ -63,7 +63,7 @@ void opf_emit_buffer_comment(const opf_program *program, int index, opf_text *ou
 
 /* ---- kernels ---- */
 
-static void emit_banner(const opf_program *program, const opf_step *step, opf_text *out) {
+void opf_emit_step_banner(const opf_program *program, const opf_step *step, opf_text *out) {
     opf_text_add(out, "    // ");
     if (step->kind == OPF_RUN_LIBRARY) {
         opf_emit_comment(step->node->name, out);
@@ -83,8 +83,8 @@ static void emit_banner(const opf_program *program, const opf_step *step, opf_te
     opf_text_add(out, "\n");
 }
 
-static void emit_arguments(const opf_program *program, const opf_step *step, opf_text *out) {
-    opf_text_add(out, "        void *const p[] = {\n");
+void opf_emit_arguments(const opf_program *program, const opf_step *step, const char *number, opf_text *out) {
+    opf_text_printf(out, "        void *const p%s[] = {\n", number);
     for (int k = 0; k < step->n_buffers; k++) {
         opf_text_add(out, "            ");
         opf_emit_buffer(program, step->buffers[k], out);
@@ -93,7 +93,7 @@ static void emit_arguments(const opf_program *program, const opf_step *step, opf
     opf_text_add(out, "        };\n");
     const opf_program_kernel *kernel = &program->kernels.data[step->kernel];
     if (kernel->n_symbols) {
-        opf_text_add(out, "        const int64_t d[] = {");
+        opf_text_printf(out, "        const int64_t d%s[] = {", number);
         for (int k = 0; k < kernel->n_symbols; k++) {
             if (k) opf_text_add(out, ", ");
             opf_emit_symbol(kernel->symbols[k], out);
@@ -118,7 +118,7 @@ static void emit_kernel_call(const opf_program *program, const opf_step *step, i
         opf_emit_take(program, result, program->buffers.data[result].bytes, index, out);
     }
     if (found) emit_scratch_of_step(step, index, out);
-    emit_arguments(program, step, out);
+    opf_emit_arguments(program, step, "", out);
     opf_text_printf(out, "        const opf_args args = {p, %s, %s, %s};\n", kernel->n_symbols ? "d" : "0",
                     found ? "own_scratch" : scratch ? "scratch" : "0", found ? "own_stride" : scratch ? "stride" : "0");
     opf_text_printf(out, "        opf_call(frame->hook, %d, %s, &args, ", index, kernel->name);
@@ -206,8 +206,13 @@ static void emit_check(const opf_program *program, const opf_step *step, opf_tex
 }
 
 static void emit_block(const opf_program *program, const opf_step *step, int index, const opf_mentions *mentions, opf_text *out) {
+    if (index >= 0 && step->beside < 0) return; /* printed with the first of its companions */
+    if (index >= 0 && step->beside > 1) {
+        opf_emit_beside(program, index, out);
+        return;
+    }
     if (opf_emit_control(program, step, index, mentions, out)) return;
-    emit_banner(program, step, out);
+    opf_emit_step_banner(program, step, out);
     opf_text_add(out, "    {\n");
     bool called = step->kind == OPF_RUN_KERNEL || (step->kind == OPF_RUN_LIBRARY && step->library->kernel->own), traced = index >= 0 && !called; /* by opf_call */
     if (traced) opf_text_printf(out, "        opf_step_begins(frame->hook, %d);\n", index);
@@ -287,12 +292,13 @@ static void emit_function(const opf_program *program, const char *head, size_t f
     opf_text_free(&steps);
 }
 
-/* The end of the part that begins at step `first`: some steps further, outside of branches and loops. */
+/* The end of the part that begins at step `first`: some steps further, outside of branches and loops, and between steps side by side. */
 static size_t part_end(const opf_program *program, size_t first) {
     int depth = 0;
     for (size_t i = first; i < program->steps.count; i++) {
         depth = depth_after(&program->steps.data[i], depth);
-        if (i + 1 - first >= STEPS_OF_PART && depth == 0) return i + 1;
+        bool apart = i + 1 == program->steps.count || program->steps.data[i + 1].beside >= 0;
+        if (i + 1 - first >= STEPS_OF_PART && depth == 0 && apart) return i + 1;
     }
     return program->steps.count;
 }

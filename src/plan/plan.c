@@ -154,6 +154,7 @@ opf_status opf_plan(opf_program **out, const opf_fusion *fusion, const opf_nest 
     if (status == OPF_OK) opf_planner_finish_outputs(&planner);
     if (status == OPF_OK && planner.failed) status = OPF_ERROR_INTERNAL;
     if (status != OPF_OK) return status;
+    opf_planner_beside(program);
     opf_planner_place(&planner);
     *out = program;
     return OPF_OK;

@@ -64,6 +64,9 @@ void opf_planner_found(opf_planner *planner, const opf_symbol *symbol);
 /* kernels.c */
 int opf_planner_kernel(opf_planner *planner, const opf_nest *nest); /* -1: failed, reported */
 
+/* beside.c: puts small kernels that do not depend on each other side by side, and marks them. Before anything has a place. */
+void opf_planner_beside(opf_program *program);
+
 /* workspace.c */
 void opf_planner_place(opf_planner *planner);
 

@@ -46,6 +46,8 @@ static void print_steps(const opf_program *program, const opf_step *steps, size_
         if (step->kind == OPF_RUN_KERNEL) {
             opf_text_printf(out, "%s units=", program->kernels.data[step->kernel].name);
             print_dim(step->units, out);
+            if (step->beside > 1) opf_text_printf(out, " beside=%d", step->beside);
+            else if (step->beside < 0) opf_text_printf(out, " beside %zu", i + (size_t)step->beside);
         } else if (step->kind == OPF_RUN_LIBRARY) {
             opf_text_printf(out, "library %s", step->library->kernel->name);
         } else if (step->kind == OPF_RUN_CHECK) {

@@ -8,6 +8,8 @@
 #include "loop/nest.h"
 #include "ops/control.h"
 
+/* Below this much work (opf_step.work times points) a kernel is not worth a second thread: what opf_abi.h calls OPF_WORK_OF_PART. */
+enum { OPF_LITTLE_WORK = 30000 };
 enum { OPF_WORKSPACE_ALIGN = 64 }; /* every value of the workspace and every packed constant starts at a multiple */
 
 typedef enum opf_buffer_kind {
@@ -82,6 +84,8 @@ typedef struct opf_step {
     opf_dim points;            /* kernels: elements of the first result */
     double work;               /* kernels: about the float additions and bytes moved for each, at nominal sizes: decides how many
                                   parts are worth it */
+    int beside;                /* kernels: n > 1: this and the n - 1 steps behind it depend on none of each other and may run at once, each
+                                  on a thread of its own; -k: one of these, k behind their first; 0: alone */
     const opf_value *value;    /* copy and fill: what is written; fill takes its content; slice, stack: the slice */
 } opf_step;
 

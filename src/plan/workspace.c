@@ -13,14 +13,16 @@ const opf_buffer *opf_program_storage(const opf_program *program, int buffer) {
     return b->kind == OPF_BUFFER_ALIAS ? &program->buffers.data[b->index] : b;
 }
 
+/* Steps side by side begin together and end together. */
 static void measure_lives(opf_program *program) {
     for (size_t i = 0; i < program->steps.count; i++) {
         const opf_step *step = &program->steps.data[i];
+        int first = (int)i + (step->beside < 0 ? step->beside : 0), beside = program->steps.data[first].beside, last = beside > 1 ? first + beside - 1 : (int)i;
         for (int k = 0; k < step->n_buffers; k++) {
             if (step->buffers[k] < 0) continue;
             opf_buffer *storage = (opf_buffer *)opf_program_storage(program, step->buffers[k]);
-            if (storage->first_step < 0) storage->first_step = (int)i;
-            storage->last_step = (int)i;
+            if (storage->first_step < 0) storage->first_step = first;
+            if (last > storage->last_step) storage->last_step = last;
         }
     }
 }

@@ -12,7 +12,10 @@
 #include "opf_hook.h"
 #endif
 
-enum { OPF_ABI_VERSION = 4 };
+enum { OPF_ABI_VERSION = 5 };
+
+/* Waking a thread costs about as much as so many additions, or bytes moved. */
+enum { OPF_WORK_OF_PART = 30000 };
 
 /* One run of a program. inputs, outputs: in graph order (graph inputs without initializers); of a sequence or optional an
  * opf_list, of an output whose size has no bound a pointer that the run sets. symbols: by position in the program, solved

@@ -27,6 +27,8 @@ typedef struct opf_hook {
     /* Called around each step when not NULL: `begin` 1 before, 0 after. */
     void (*trace)(void *data, int step, int begin);
     void *trace_data;
+    /* Not 0: `trace` may be called from several threads at once. 0: where there is a `trace`, steps run one after another. */
+    int trace_at_once;
 } opf_hook;
 
 #endif

@@ -1,22 +1,27 @@
 /* Runs with a clock around each step and each part of it. */
 #include "run/measure.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "run/runner.h"
 
-enum { MOST_EVENTS = 200000, MOST_PARTS = 256, RUNS_WITH_COUNTERS = 3 };
+enum { MOST_EVENTS = 200000, MOST_PARTS = 256, MOST_THREADS = 64, RUNS_WITH_COUNTERS = 3 };
 
 /* What the hook sees while it is on. */
 typedef struct watch {
     opf_measure *m;
+    const opf_runner *runner;
     opf_arena *arena;
     opf_hook inner;             /* the runner's own */
     double *step_ms;            /* of this run */
     double *slowest, *mean;     /* per step: sums over all calls with several parts */
-    int64_t run_began, step_began;
-    int step;
+    int64_t run_began, *step_began; /* per step */
+    int step;                   /* that is under way alone; -1: none, or several side by side */
+    pthread_mutex_t lock;       /* steps side by side are told from several threads */
+    pthread_t threads[MOST_THREADS];
+    int n_threads;
     bool keep_events, count_calls;
     const opf_counters *counters;
     opf_step_counters before;
@@ -34,16 +39,16 @@ static void time_part(const opf_args *args, int part, int parts) {
     t->end[part] = opf_clock_now();
 }
 
-static void note_event(watch *w, int part, int64_t begin, int64_t end) {
+static void note_event(watch *w, int step, int part, int64_t begin, int64_t end) {
     if (!w->keep_events || w->m->events.count >= MOST_EVENTS) return;
-    opf_step_event event = {w->step, part, begin - w->run_began, end - w->run_began};
+    opf_step_event event = {step, part, begin - w->run_began, end - w->run_began};
     OPF_PUSH(w->arena, &w->m->events, event);
 }
 
 static void run_parts(void *pool, opf_kernel kernel, const opf_args *args, int parts) {
     watch *w = pool;
     int64_t begin[MOST_PARTS], end[MOST_PARTS], slowest = 0, sum = 0;
-    if (parts > MOST_PARTS) {
+    if (parts > MOST_PARTS || w->step < 0) {
         w->inner.parallel(w->inner.pool, kernel, args, parts);
         return;
     }
@@ -53,7 +58,7 @@ static void run_parts(void *pool, opf_kernel kernel, const opf_args *args, int p
         int64_t taken = end[part] - begin[part];
         slowest = taken > slowest ? taken : slowest;
         sum += taken;
-        note_event(w, part, begin[part], end[part]);
+        note_event(w, w->step, part, begin[part], end[part]);
     }
     w->slowest[w->step] += (double)slowest;
     w->mean[w->step] += (double)sum / parts;
@@ -62,19 +67,36 @@ static void run_parts(void *pool, opf_kernel kernel, const opf_args *args, int p
 
 /* ---- steps ---- */
 
-static void trace_time(void *data, int step, int begin) {
-    watch *w = data;
-    int64_t now = opf_clock_now();
+/* Of the threads that have told of steps; the first is the caller. */
+static int thread_number(watch *w) {
+    for (int i = 0; i < w->n_threads; i++)
+        if (pthread_equal(w->threads[i], pthread_self())) return i;
+    if (w->n_threads == MOST_THREADS) return MOST_THREADS - 1;
+    w->threads[w->n_threads] = pthread_self();
+    return w->n_threads++;
+}
+
+static void note_step(watch *w, int step, int begin, int64_t now) {
     if (begin) {
-        w->step = step;
-        w->step_began = now;
+        w->step = w->runner->program->steps.data[step].beside ? -1 : step;
+        w->step_began[step] = now;
         if (w->count_calls) w->m->calls[step]++;
         return;
     }
     size_t before = w->m->events.count;
-    w->step_ms[step] += (double)(now - w->step_began) / 1e6;
-    if (!before || w->m->events.data[before - 1].step != step || w->m->events.data[before - 1].begin < w->step_began - w->run_began)
-        note_event(w, 0, w->step_began, now); /* one part did it all */
+    int64_t began = w->step_began[step];
+    w->step = -1;
+    w->step_ms[step] += (double)(now - began) / 1e6;
+    if (!before || w->m->events.data[before - 1].step != step || w->m->events.data[before - 1].begin < began - w->run_began)
+        note_event(w, step, thread_number(w), began, now); /* one thread did it all */
+}
+
+static void trace_time(void *data, int step, int begin) {
+    watch *w = data;
+    int64_t now = opf_clock_now();
+    pthread_mutex_lock(&w->lock);
+    note_step(w, step, begin, now);
+    pthread_mutex_unlock(&w->lock);
 }
 
 static void trace_counters(void *data, int step, int begin) {
@@ -100,7 +122,7 @@ static opf_status timed_run(opf_runner *runner, const void *const *inputs, void 
 }
 
 static opf_status watched_run(opf_runner *runner, watch *w, const void *const *inputs, void *const *outputs, double *milliseconds) {
-    runner->hook = (opf_hook){.parallel = w->inner.parallel ? run_parts : NULL, .pool = w, .threads = w->inner.threads, .trace = trace_time, .trace_data = w};
+    runner->hook = (opf_hook){.parallel = w->inner.parallel ? run_parts : NULL, .pool = w, .threads = w->inner.threads, .trace = trace_time, .trace_data = w, .trace_at_once = 1};
     w->run_began = opf_clock_now();
     opf_status status = timed_run(runner, inputs, outputs, milliseconds);
     runner->hook = w->inner;
@@ -138,7 +160,7 @@ opf_status opf_runner_measure(opf_measure *out, opf_runner *runner, const void *
     out->calls = OPF_ARRAY(arena, int, n + 1);
     out->parts = OPF_ARRAY(arena, int, n + 1);
     out->balance = OPF_ARRAY(arena, double, n + 1);
-    watch w = {.m = out, .arena = arena, .inner = runner->hook, .slowest = OPF_ARRAY(arena, double, n + 1), .mean = OPF_ARRAY(arena, double, n + 1)};
+    watch w = {.m = out, .runner = runner, .step = -1, .lock = PTHREAD_MUTEX_INITIALIZER, .step_began = OPF_ARRAY(arena, int64_t, n + 1), .arena = arena, .inner = runner->hook, .slowest = OPF_ARRAY(arena, double, n + 1), .mean = OPF_ARRAY(arena, double, n + 1)};
     opf_status status = OPF_OK;
     double ignored;
     for (int i = 0; i < warmup && status == OPF_OK; i++) status = timed_run(runner, inputs, outputs, &ignored);

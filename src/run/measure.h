@@ -4,7 +4,8 @@
 
 #include "run/session.h"
 
-/* One part of one step in the last measured run; nanoseconds since that run began. */
+/* One part of one step in the last measured run; nanoseconds since that run began. `part` of a step side by side with others: the
+ * number of the thread that it ran on. */
 typedef struct opf_step_event { int step, part; int64_t begin, end; } opf_step_event;
 
 /* Hardware counters of a step, a run's sum. Only what the calling thread does. */

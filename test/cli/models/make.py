@@ -104,3 +104,6 @@ save("edges", [N("Max", ["x", "floor"], ["equal"]), N("LayerNormalization", ["eq
      [port("x", [8, 7])], [port("edge", [8, 7]), port("swish", [8, 7]), port("length", [8, 1]), port("product", [8, 1])],
      [constant("floor", np.float32(50.7)), constant("scale", np.array([0.97, -0.22, 1.66, -1.1, 0.3, 0.7, -2.2], np.float32)), constant("one", np.float32(1)), constant("two", np.float32(2)),
       constant("large", np.float32(-60)), constant("huge", np.float32(3e19))])
+# four branches that do not depend on each other, each of one row: nothing to split between threads, and work enough for some
+save("beside", [n for k in range(4) for n in (N("LogSoftmax", [f"x{k}"], [f"p{k}"], axis=-1), N("Softmax", [f"p{k}"], [f"q{k}"], axis=0), N("ReduceLogSumExp", [f"x{k}"], [f"r{k}"], axes=[1]))],
+     [port(f"x{k}", [1, 3000 + k]) for k in range(4)], [port(f"{letter}{k}", [1, 3000 + k if letter == "q" else 1]) for k in range(4) for letter in "qr"])
