@@ -1,8 +1,8 @@
 # status 0
-# Independent branches in plain C: the caller's hook gets them together, in any order, and no bit changes.
-opfuse build $root/test/cli/models/beside.onnx --target=generic -o net/ -q >/dev/null
+# Independent branches in a built library: the caller's hook gets them together, in any order, and no bit changes.
+opfuse build $root/test/cli/models/beside.onnx -o net.so -q >/dev/null
 cat >use.c <<END
-#include "net/model.h"
+#include "net.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,5 +33,5 @@ int main(void) {
     return 0;
 }
 END
-cc -std=c11 -Wall -Wextra -Werror -Inet use.c net/model.c -lm -o use
+cc -std=c11 -Wall -Wextra -Werror use.c ./net.so -lm -o use
 ./use
