@@ -47,7 +47,7 @@ bool opf_blocks_plan(const opf_stages *stages, int n_results, const int *results
 typedef struct opf_block_verdict {
     opf_rule_number rule;         /* OPF_RULE_BLOCKS, or why not */
     const opf_node *blocker;
-    int64_t bytes;
+    int64_t bytes;                /* of the row that is too long; else those that are read once more for each block, in all */
 } opf_block_verdict;
 
 /* May the group, composed, be one nest in blocks of rows, and does that pay? */

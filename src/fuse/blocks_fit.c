@@ -153,5 +153,5 @@ opf_block_verdict opf_blocks_fit(const opf_group *group, const opf_rule_settings
         return refused(OPF_RULE_BLOCKS_AGAIN, study.again, (int64_t)study.again_bytes);
     if (study.units * study.block / 8 < opf_threshold_of(settings, OPF_THRESHOLD_BLOCK_UNITS) && study.work > MUCH_WORK)
         return refused(OPF_RULE_FEW_ROWS, study.widest ? study.widest : first, 0);
-    return (opf_block_verdict){.rule = OPF_RULE_BLOCKS};
+    return (opf_block_verdict){.rule = OPF_RULE_BLOCKS, .bytes = (int64_t)study.again_bytes};
 }

@@ -111,6 +111,16 @@ static void add_quantised(json_t *list, const opf_part *part)
     }
 }
 
+static void add_plans(json_t *list, const opf_part *part)
+{
+    const opf_plans *plans = &part->fusion->plans;
+    if (!plans->ran && !plans->why)
+        return;
+    json_array_append_new(list, json_pack("{s:f,s:o,s:i,s:i,s:s,s:o,s:o}", "greedy_ms", plans->greedy_seconds * 1e3,
+        "programme_ms", plans->ran ? json_real(plans->seconds * 1e3) : json_null(), "down_sets", plans->down_sets, "possible_groups", plans->groups,
+        "taken", plans->taken ? "programme" : "greedy", "why", opf_json_text(plans->why), "graph", opf_json_text(part->fusion->graph->path)));
+}
+
 static json_t *of_all(const opf_parts *parts, void (*add)(json_t *list, const opf_part *part))
 {
     json_t *list = json_array();
@@ -134,11 +144,11 @@ json_t *opf_explain_object(const opf_fusion *fusion)
 {
     opf_parts parts = opf_fusion_parts(fusion, fusion->module->arena);
     opf_totals totals = opf_fusion_totals(&parts);
-    json_t *report = json_pack("{s:i,s:o,s:s,s:s,s:i,s:i,s:I,s:I,s:I,s:o,s:o,s:o,s:o,s:o}",
+    json_t *report = json_pack("{s:i,s:o,s:s,s:s,s:i,s:i,s:I,s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:o}",
         "schema", 1, "model", opf_json_text(fusion->module->path), "policy", opf_policy_name(fusion->policy), "passes", opf_policy_name(fusion->passes),
         "nodes", totals.nodes, "kernels", totals.kernels, "bytes_before", (json_int_t)totals.bytes_before,
         "bytes_after", (json_int_t)totals.bytes_after, "bytes_least", (json_int_t)totals.bytes_least,
-        "groups", of_all(&parts, add_groups), "edges", of_all(&parts, add_edges),
+        "plans", of_all(&parts, add_plans), "groups", of_all(&parts, add_groups), "edges", of_all(&parts, add_edges),
         "siblings", of_all(&parts, add_siblings), "quantised", of_all(&parts, add_quantised), "removed", removed(fusion));
     if (!report)
         opf_out_of_memory();

@@ -50,10 +50,23 @@ static void print_summary(const opf_fusion *fusion, const opf_parts *parts, opf_
     opf_text_add(out, "\n");
 }
 
+/* Milliseconds of what plans differ in. */
+static void print_plan(const opf_fusion *fusion, opf_text *out)
+{
+    const opf_plans *plan = &fusion->plans;
+    if (plan->ran)
+        opf_text_printf(out, "plan: greedy %.4g ms, dynamic programme %.4g ms (%d down-sets, %d possible groups): %s\n", plan->greedy_seconds * 1e3,
+                        plan->seconds * 1e3, plan->down_sets, plan->groups, plan->taken ? "the programme's is taken" : "the greedy one stays");
+    else if (plan->why)
+        opf_text_printf(out, "plan: greedy %.4g ms, no dynamic programme: %s (%d down-sets, %d possible groups so far)\n", plan->greedy_seconds * 1e3, plan->why,
+                        plan->down_sets, plan->groups);
+}
+
 static void print_groups(const opf_part *part, opf_text *out)
 {
     if (part->fusion->graph->parent)
         opf_text_printf(out, "sub-graph %s:\n", part->fusion->graph->path);
+    print_plan(part->fusion, out);
     for (size_t g = 0; g < part->fusion->groups.count; g++)
         print_group(part->fusion->groups.data[g], part->first_id + (int)g, out);
 }

@@ -5,6 +5,7 @@
  * partition.c union-find groups, three phases, path check (policy tvm)
  * rules.c    the table of rules, each with an id and the sentence that `explain` prints; settings.c: what a user changes about them
  * matched.c  a user's patterns: which nodes are one kernel, which are kept apart
+ * programme.c the dynamic programme beside policy best's greedy plan (programme_groups.c: the groups it may choose from)
  * cost.c     bytes and FLOPs of a group at nominal sizes
  * compose.c  a set of nodes → one list of stages
  * why.c      the log (why_siblings.c: pairs that read one value; quantised.c: operators between dequantised and quantised numbers); remedies.c: what would allow a refused use; explain*.c: the log as text and JSON */
@@ -82,6 +83,15 @@ typedef struct opf_quantised {
     const char *rule, *reason;       /* the reason with its figures */
 } opf_quantised;
 
+/* The greedy plan and the dynamic programme beside it (docs/fusion.md, section 12), before values are computed again, in passing and
+ * side by side. Seconds of one core at nominal sizes beyond the operations that every plan needs. */
+typedef struct opf_plans {
+    double greedy_seconds, seconds; /* of the greedy plan and of the programme's; seconds: 0 where it has not run */
+    int down_sets, groups;          /* looked at; groups: possible ones */
+    bool ran, taken;                /* taken: the programme's plan is the better, else the greedy one stays */
+    const char *why;                /* why it has not run; NULL: it has, or the policy has no plan */
+} opf_plans;
+
 typedef struct opf_fusion {
     opf_module *module;
     opf_graph *graph;
@@ -90,6 +100,7 @@ typedef struct opf_fusion {
     OPF_VEC(opf_edge) edges;
     OPF_VEC(opf_sibling) siblings;
     OPF_VEC(opf_quantised) quantised; /* in graph order */
+    opf_plans plans;                 /* of policy best */
     struct opf_trace *trace;        /* how the groups came to be (trace.h) */
 } opf_fusion;
 

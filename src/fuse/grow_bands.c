@@ -30,7 +30,7 @@ static bool ends_in_epilogue(const opf_stages *stages, int anchor)
     return true;
 }
 
-static opf_outcome judge(opf_growth *growth, const opf_group *group, opf_arena *scratch)
+opf_outcome opf_growth_judge_band(opf_growth *growth, const opf_group *group, opf_arena *scratch)
 {
     int anchor = last_reduction(&group->stages);
     if (anchor < 0) /* no result needs the sums: what is read of them was simplified away */
@@ -66,7 +66,7 @@ static bool try_pair(opf_growth *growth, int source, int reader)
     OPF_PUSH(fuser->arena, &growth->set, source);
     opf_kind kind = OPF_KIND_OPAQUE;
     opf_node_list nodes = opf_growth_united(growth);
-    opf_outcome outcome = opf_growth_judge_set(growth, nodes, &kind, judge);
+    opf_outcome outcome = opf_growth_judge_set(growth, nodes, &kind, opf_growth_judge_band);
     if (outcome.rule != OPF_RULE_BAND)
         return false;
     int64_t bytes = bytes_between(growth, source);

@@ -19,7 +19,7 @@ static bool node_may_join(const opf_fuser *fuser, const opf_node *node)
     return true;
 }
 
-static bool may_join(const opf_growth *growth, int group)
+bool opf_growth_may_join_blocks(const opf_growth *growth, int group)
 {
     if (growth->closed[group])
         return false;
@@ -29,7 +29,7 @@ static bool may_join(const opf_growth *growth, int group)
     return true;
 }
 
-static opf_outcome judge_blocks(opf_growth *growth, const opf_group *group, opf_arena *scratch)
+opf_outcome opf_growth_judge_blocks(opf_growth *growth, const opf_group *group, opf_arena *scratch)
 {
     opf_block_verdict verdict = opf_blocks_fit(group, growth->fuser->settings, growth->fuser->pool, scratch);
     return (opf_outcome){.rule = verdict.rule, .blocker = verdict.blocker, .bytes = verdict.bytes};
@@ -42,7 +42,7 @@ opf_outcome opf_growth_try_blocks(opf_growth *growth, int source, int sink, bool
     for (size_t s = 0; s < growth->set.count; s++) {
         int group = growth->set.data[s];
         count += growth->members[group].count;
-        if (!may_join(growth, group))
+        if (!opf_growth_may_join_blocks(growth, group))
             return (opf_outcome){.rule = OPF_RULE_NOT_BLOCKS, .blocker = growth->members[group].data[0]};
     }
     opf_outcome apart;
@@ -52,7 +52,7 @@ opf_outcome opf_growth_try_blocks(opf_growth *growth, int source, int sink, bool
         return (opf_outcome){.rule = OPF_RULE_TOO_LARGE};
     opf_node_list nodes = opf_growth_united(growth);
     opf_kind kind = OPF_KIND_OPAQUE;
-    opf_outcome outcome = opf_growth_judge_set(growth, nodes, &kind, judge_blocks);
+    opf_outcome outcome = opf_growth_judge_set(growth, nodes, &kind, opf_growth_judge_blocks);
     if (!do_join || outcome.rule != OPF_RULE_BLOCKS)
         return outcome;
     int into = growth->set.data[0];

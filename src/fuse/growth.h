@@ -64,6 +64,11 @@ opf_node_list opf_growth_united(opf_growth *growth);
 /* Composes the set's groups as one and asks `judge`; `kind` becomes that of the whole. */
 typedef opf_outcome (*opf_growth_judge)(opf_growth *growth, const opf_group *group, opf_arena *scratch);
 opf_outcome opf_growth_judge_set(opf_growth *growth, opf_node_list nodes, opf_kind *kind, opf_growth_judge judge);
+/* What growth asks of a set that is to work row by row, in blocks of rows (all of whose groups may join such), in bands. */
+opf_outcome opf_growth_judge_rows(opf_growth *growth, const opf_group *group, opf_arena *scratch);
+opf_outcome opf_growth_judge_blocks(opf_growth *growth, const opf_group *group, opf_arena *scratch);
+bool opf_growth_may_join_blocks(const opf_growth *growth, int group);
+opf_outcome opf_growth_judge_band(opf_growth *growth, const opf_group *group, opf_arena *scratch);
 /* Calls `join` on every value that nodes may share: the graph's inputs, then the nodes' results, in order. */
 void opf_growth_each_value(opf_growth *growth, void (*join)(opf_growth *growth, const opf_value *value));
 /* The group that reads a value at its use number `use`, in its own graph or in a sub-graph of it. */

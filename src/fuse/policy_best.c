@@ -7,7 +7,7 @@
  *
  * Then, groups that reduce nothing are joined with the one group that reads them, where that is a contraction or a pool in
  * front of which their work is cheap (prologue.c). */
-#include "fuse/growth.h"
+#include "fuse/programme.h"
 #include "fuse/prologue.h"
 #include "fuse/rows.h"
 
@@ -128,7 +128,7 @@ opf_outcome opf_growth_judge_set(opf_growth *growth, opf_node_list nodes, opf_ki
 }
 
 /* Does the union work row by row? */
-static opf_outcome judge_rows(opf_growth *growth, const opf_group *group, opf_arena *scratch)
+opf_outcome opf_growth_judge_rows(opf_growth *growth, const opf_group *group, opf_arena *scratch)
 {
     const opf_node *view = stored_view(growth, group);
     if (view)
@@ -171,7 +171,7 @@ static opf_outcome try_groups(opf_growth *growth, int source, int sink, bool do_
         return refused(OPF_RULE_TOO_LARGE, NULL, 0);
     opf_node_list nodes = opf_growth_united(growth);
     opf_kind kind = OPF_KIND_OPAQUE;
-    opf_outcome outcome = opf_growth_judge_set(growth, nodes, &kind, judge_rows);
+    opf_outcome outcome = opf_growth_judge_set(growth, nodes, &kind, opf_growth_judge_rows);
     if (do_join && outcome.rule == OPF_RULE_ROWS)
         opf_growth_join(growth, nodes, kind, OPF_RULE_ROWS);
     return outcome;
@@ -469,23 +469,36 @@ static void compact(opf_growth *growth)
     fuser->n_groups = count;
 }
 
-/* In which order groups grow, and by which rule. */
-static const struct { opf_rule_number rule; void (*grow)(opf_growth *growth); } steps[] = {
-    {OPF_RULE_JOIN, opf_grow_joins},       {OPF_RULE_ROWS, grow},
-    {OPF_RULE_PROLOGUE, take_prologues},   {OPF_RULE_BLOCKS, opf_grow_blocks},
-    {OPF_RULE_PROLOGUE, take_prologues},   {OPF_RULE_SHARED_OPERAND, opf_grow_sums},
-    {OPF_RULE_BAND, opf_grow_bands},       {OPF_RULE_COPIED, opf_grow_copies},
-    {OPF_RULE_IN_PASSING, opf_grow_passing}, {OPF_RULE_GATE, opf_grow_gates},
-    {OPF_RULE_SIBLINGS, opf_grow_siblings},
+/* In which order groups grow, and by which rule. What the second list makes is the greedy plan; what follows it suits any plan. */
+typedef struct opf_growth_step { opf_rule_number rule; void (*grow)(opf_growth *growth); } opf_growth_step;
+static const opf_growth_step first_steps[] = {{OPF_RULE_JOIN, opf_grow_joins}};
+static const opf_growth_step plan_steps[] = {
+    {OPF_RULE_ROWS, grow},
+    {OPF_RULE_PROLOGUE, take_prologues}, {OPF_RULE_BLOCKS, opf_grow_blocks},
+    {OPF_RULE_PROLOGUE, take_prologues}, {OPF_RULE_SHARED_OPERAND, opf_grow_sums},
+    {OPF_RULE_BAND, opf_grow_bands},
 };
+static const opf_growth_step last_steps[] = {
+    {OPF_RULE_COPIED, opf_grow_copies}, {OPF_RULE_IN_PASSING, opf_grow_passing}, {OPF_RULE_GATE, opf_grow_gates}, {OPF_RULE_SIBLINGS, opf_grow_siblings},
+};
+
+static void take(opf_growth *growth, const opf_growth_step *steps, size_t n)
+{
+    for (size_t s = 0; s < n; s++)
+        if (!opf_rule_is_off(growth->fuser->settings, steps[s].rule))
+            steps[s].grow(growth);
+}
 
 void opf_policy_best(opf_fuser *fuser)
 {
     opf_policy_tvm(fuser);
     opf_growth *growth = new_growth(fuser);
-    for (size_t s = 0; s < OPF_COUNT(steps); s++)
-        if (!opf_rule_is_off(fuser->settings, steps[s].rule))
-            steps[s].grow(growth);
+    take(growth, first_steps, OPF_COUNT(first_steps));
+    const opf_growth_state *base = opf_growth_save(growth);
+    take(growth, plan_steps, OPF_COUNT(plan_steps));
+    if (!fuser->options->only_matches && opf_growth_plan(growth, base))
+        take(growth, plan_steps, OPF_COUNT(plan_steps)); /* what the programme has left apart for want of a try */
+    take(growth, last_steps, OPF_COUNT(last_steps));
     record_attempts(growth);
     compact(growth);
     fuser->policy_data = growth;
