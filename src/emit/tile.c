@@ -74,6 +74,7 @@ static void print_load(void *data, const opf_expr *load, opf_text *out) {
         const char *sums = sums_of(p, stage);
         if (!sums) opf_text_printf(out, "t%d", stage);
         else if (load->dtype == OPF_FLOAT32) opf_text_add(out, sums);
+        else if (load->dtype == OPF_INT32) opf_text_printf(out, "(int32_t)%s", sums);
         else opf_text_printf(out, "opf_%s_to_f32(opf_f32_to_%s(%s))", opf_emit_suffix((opf_dtype)load->dtype), opf_emit_suffix((opf_dtype)load->dtype), sums);
         return;
     }

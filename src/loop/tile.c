@@ -22,6 +22,7 @@ static void describe(opf_tiler *tiler, const char *no_winograd) {
     if (tile->siblings.count) opf_text_printf(&text, ", %zu sums of one A", 1 + tile->siblings.count);
     if (tile->depth_block) opf_text_printf(&text, ", depth in passes of %lld", (long long)tile->depth_block);
     opf_text_add(&text, tile->stores_direct ? ", stored from registers" : "");
+    opf_text_add(&text, opf_tiler_sums_integers(tiler) ? ", integers that float32 holds" : "");
     if (no_winograd) opf_text_printf(&text, "; winograd: %s", no_winograd);
     tiler->nest->schedule = opf_arena_string(tiler->arena, opf_text_string(&text));
     opf_text_free(&text);
@@ -53,7 +54,7 @@ static bool by_winograd(opf_tiler *tiler, const char **why_not) {
 
 static bool by_sums(opf_tiler *tiler) {
     if (!is_wanted(tiler, tiler->bands ? OPF_BY_BANDS : OPF_BY_TILE)) return opf_tiler_refuse(tiler, "another algorithm is asked for");
-    return opf_tiler_match(tiler) && opf_tiler_epilogue(tiler) && opf_tiler_operands(tiler) && opf_tiler_sizes(tiler) && opf_tiler_pack(tiler);
+    return opf_tiler_match(tiler) && opf_tiler_epilogue(tiler) && opf_tiler_operands(tiler) && opf_tiler_integers(tiler) && opf_tiler_sizes(tiler) && opf_tiler_pack(tiler);
 }
 
 /* A window in front of a product at single points. */

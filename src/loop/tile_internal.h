@@ -45,6 +45,12 @@ bool opf_tiler_pack(opf_tiler *tiler);      /* constants: the groups that pack t
 
 bool opf_tiler_fill(opf_tiler *tiler);      /* of bands: the nest that computes the operand's lines (bands.c) */
 
+/* Sums of integers (tile_integers.c): is each, and every part of it, a whole number that float32 holds? True for sums of floats.
+ * Behind opf_tiler_operands. */
+bool opf_tiler_integers(opf_tiler *tiler);
+bool opf_tiler_sums_integers(const opf_tiler *tiler); /* needs the anchor only */
+const opf_expr *opf_tiler_as_float(opf_pool *pool, const opf_expr *e); /* the same number as float32 */
+
 /* Instead of the last three: by Winograd's products. */
 bool opf_tiler_may_be_winograd(opf_tiler *tiler); /* needs the anchor only */
 bool opf_tiler_winograd(opf_tiler *tiler);

@@ -47,8 +47,8 @@ bool opf_tiler_anchor(opf_tiler *tiler) {
     if (!tiler->anchor) return opf_tiler_refuse(tiler, "the group holds no reduction");
     const opf_expr *body = tiler->anchor->body;
     opf_dtype dtype = tiler->anchor->dtype; /* of the finished sum */
-    if (tiler->anchor->combiner != OPF_COMBINE_SUM || tiler->anchor->accumulator != OPF_FLOAT32 || opf_dtype_held(dtype) != OPF_FLOAT32)
-        return opf_tiler_refuse(tiler, "the reduction is no sum in float32");
+    bool floats = tiler->anchor->accumulator == OPF_FLOAT32 && opf_dtype_held(dtype) == OPF_FLOAT32, integers = tiler->anchor->accumulator == OPF_INT32 && dtype == OPF_INT32;
+    if (tiler->anchor->combiner != OPF_COMBINE_SUM || (!floats && !integers)) return opf_tiler_refuse(tiler, "the reduction is no sum in float32 or int32");
     if (body->kind != OPF_EXPR_BINARY || body->op != OPF_OP_MUL) return opf_tiler_refuse(tiler, "the reduction sums no products");
     return true;
 }
@@ -148,6 +148,8 @@ static bool find_candidates(opf_tiler *tiler, candidate *c) {
     c->left = opf_tiler_inline(tiler, anchor->body->args[0]);
     c->right = opf_tiler_inline(tiler, anchor->body->args[1]);
     if (!c->left || !c->right) return opf_tiler_refuse(tiler, "an operand holds a reduction");
+    c->left = opf_tiler_as_float(tiler->pool, c->left);
+    c->right = opf_tiler_as_float(tiler->pool, c->right);
     c->n = n;
     for (int k = 0; k < n; k++) {
         c->extents[k] = anchor->extents[k];

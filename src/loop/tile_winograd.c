@@ -37,7 +37,7 @@ double opf_winograd_error(const opf_winograd_form *form, int64_t channels) {
 bool opf_tiler_may_be_winograd(opf_tiler *tiler) {
     const opf_stage *anchor = tiler->anchor;
     int64_t taps[2];
-    if (anchor->n_reduce != 3 || tiler->tile->siblings.count) return false;
+    if (anchor->n_reduce != 3 || tiler->tile->siblings.count || opf_tiler_sums_integers(tiler)) return false;
     for (int k = 0; k < 2; k++)
         if (!opf_is_int(anchor->extents[anchor->n_axes + 1 + k], &taps[k])) return false;
     return taps[0] == 3 && taps[1] == 3;
