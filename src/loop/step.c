@@ -21,7 +21,7 @@ typedef struct sharing {
 
 static bool line_step(const sharing *x, const opf_expr *load, const opf_expr **step) {
     const opf_expr *rest;
-    return opf_expr_affine(x->s->pool, load->args[0], x->line, step, &rest) && opf_is_int(*step, NULL);
+    return opf_expr_affine(x->s->pool, load->args[0], x->line, step, &rest) && opf_expr_vars(*step) == 0;
 }
 
 static bool walks(const sharing *x, const opf_expr *e) {
@@ -79,7 +79,9 @@ static bool gather_sum(const opf_expr *e, void *data) {
     opf_expr_visit(t->s->pool, e->args[1], find_element, t);
     if (!t->load) return true;
     if (!t->first) t->first = t->load->args[0];
-    t->ordered = t->ordered && opf_is_int(opf_sub(t->s->pool, t->load->args[0], t->first), &next.at);
+    opf_dim apart = opf_sub(t->s->pool, t->load->args[0], t->first);
+    t->ordered = t->ordered && opf_expr_vars(apart) == 0;
+    if (t->ordered) next.at = opf_dim_nominal(apart); /* where lines are not known to be long, any order will do */
     OPF_PUSH(t->s->arena, &t->list, next);
     return true;
 }

@@ -214,6 +214,18 @@ static const written_case written[] = {
      " stage s float32 [n=N, c=8, h=7, v=7] sum [p=3, q=3] : (1 <= h + p && h + p < 8 && 1 <= v + q && v + q < 8 ? x[n, c, h + p - 1, v + q - 1] : 0) * w[c, p, q]\n"
      " stage m float32 [n=N, c=8, h=7, v=7] max [p=3, q=3] : 1 <= h + p && h + p < 8 && 1 <= v + q && v + q < 8 ? x[n, c, h + p - 1, v + q - 1] : -inf\n"
      " stage y float32 [n=N, c=8, h=7, v=7] : s[n, c, h, v] - m[n, c, h, v]\n out y"},
+    {"planes behind: a large window, sizes not known",
+     "size H 9 4 3 1 0 5\n size W 20 1 2 37 6 0\n in x float32 [8, H, W]\n in w float32 [8, 5, 5]\n in b float32 [8]\n"
+     " stage s float32 [c=8, h=H, v=W] sum [p=5, q=5] : (2 <= h + p && h + p < H + 2 && 2 <= v + q && v + q < W + 2 ? x[c, h + p - 2, v + q - 2] : 0) * w[c, p, q]\n"
+     " stage a float32 [c=8, h=H, v=W] : s[c, h, v] + b[c]\n stage y float32 [c=8, h=H, v=W] : a[c, h, v] * min(max(a[c, h, v] + 3, 0), 6) / 6\n out y"},
+    {"planes: a large window with gaps, fewer outputs than positions, sizes not known",
+     "size H 11 9 0 23\n size W 12 9 1 40\n in x float32 [2, 9, H + 8, W + 4]\n in w float32 [9, 5, 3]\n"
+     " stage s float32 [n=2, c=9, h=H, v=W] sum [p=5, q=3] : (h + 2*p < H + 7 && 1 <= v + 2*q ? x[n, c, h + 2*p, v + 2*q - 1] : 0) * w[c, p, q]\n"
+     " stage y float32 [n=2, c=9, h=H, v=W] : s[n, c, h, v] < 0 ? 0.1 * s[n, c, h, v] : s[n, c, h, v]\n out y"},
+    {"planes behind: a column of taps, functions, only the width not known",
+     "size W 20 1 0 16 33\n in x float32 [8, 6, W]\n in w float32 [8, 13]\n"
+     " stage s float32 [c=8, h=6, v=W] sum [p=13, q=1] : (6 <= h + p && h + p < 12 && 0 <= v + q && v + q < W ? x[c, h + p - 6, v + q] : 0) * w[c, p]\n"
+     " stage y float32 [c=8, h=6, v=W] : tanh(s[c, h, v]) + exp(-s[c, h, v])\n out y"},
     {"phases: two, borders on both sides, of a changed operand",
      "size N 2 1 0\n in x float32 [N, 3, 21, 41]\n in w float32 [3, 3, 3]\n stage a float32 [n=N, c=3, h=21, v=41] : max(x[n, c, h, v], 0) + 1\n"
      " stage s float32 [n=N, c=3, h=11, v=21] sum [p=3, q=3] : (1 <= 2*h + p && 2*h + p < 22 && 1 <= 2*v + q && 2*v + q < 42 ? a[n, c, 2*h + p - 1, 2*v + q - 1] : 0) * w[c, p, q]\n out s"},
