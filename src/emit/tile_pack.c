@@ -18,25 +18,36 @@ static void print_apart(opf_tile_printer *p, const char *flat, int first, int co
 
 /* ---- panels ---- */
 
-/* One row of a panel from an expression: depth steps go through a line that the compiler fills with vectors. */
-static void print_computed_row(opf_tile_printer *p, const opf_tile_operand *operand, int width) {
+/* Steps of a panel that are computed at once: so many of each row lie on the stack. */
+static int steps_at_once(int width) {
+    enum { FLOATS = 4096, MOST = 256, LINE = 16 };
+    int steps = FLOATS / width / LINE * LINE;
+    return steps > MOST ? MOST : steps < LINE ? LINE : steps;
+}
+
+/* A panel from an expression: the compiler fills lines of depth steps with vectors, a line a row, which are then packed as lines that lie
+ * in memory are. */
+static void print_computed_panel(opf_tile_printer *p, const opf_tile_operand *operand, const char *extent, int first, int count, int width) {
     const opf_tile *tile = p->tile;
-    int first = opf_tile_first_depth(tile), last = tile->n_axes - 1;
-    opf_tile_line(p, "int64_t at_depth = 0;");
-    for (int k = first; k < last; k++)
+    int depth = opf_tile_first_depth(tile), last = tile->n_axes - 1, steps = steps_at_once(width);
+    const char *length = print(p, tile->axes[last].extent);
+    opf_tile_line(p, "const int64_t rows_of_panel = opf_min_i64(%d, %s - panel);", width, extent);
+    for (int k = depth; k < last; k++)
         opf_tile_open(p, "for (int64_t %s = 0; %s < %s; %s++)", p->names[k], p->names[k], print(p, tile->axes[k].extent), p->names[k]);
-    const char *extent = print(p, tile->axes[last].extent);
-    opf_tile_open(p, "for (int64_t begin = 0; begin < %s; begin += 256)", extent);
-    opf_tile_line(p, "float steps[256];");
-    opf_tile_line(p, "const int64_t n = opf_min_i64(256, %s - begin);", extent);
+    opf_tile_open(p, "for (int64_t begin = 0; begin < %s; begin += %d)", length, steps);
+    opf_tile_line(p, "float lines[%d];", width * steps);
+    opf_tile_line(p, "const int64_t n = opf_min_i64(%d, %s - begin);", steps, length);
+    opf_tile_open(p, "for (int64_t row = 0; row < rows_of_panel; row++)");
+    print_apart(p, "panel + row", first, count);
     opf_tile_open(p, "for (int64_t i = 0; i < n; i++)");
     opf_tile_line(p, "const int64_t %s = begin + i;", p->names[last]);
-    opf_tile_line(p, "steps[i] = %s;", opf_tile_text(p, operand->value));
+    opf_tile_line(p, "lines[row * %d + i] = %s;", steps, opf_tile_text(p, operand->value));
     opf_tile_close(p);
-    opf_tile_line(p, "for (int64_t i = 0; i < n; i++) to[(at_depth + i) * %d + row] = steps[i];", width);
-    opf_tile_line(p, "at_depth += n;");
     opf_tile_close(p);
-    for (int k = first; k < last; k++) opf_tile_close(p);
+    opf_tile_line(p, "opf_pack_panel(to, %d, lines, %d, 1, rows_of_panel, n);", width, steps);
+    opf_tile_line(p, "to += n * %d;", width);
+    opf_tile_close(p);
+    for (int k = depth; k < last; k++) opf_tile_close(p);
 }
 
 /* Panels of flat rows (columns) begin … end-1; `all`: how many the operand has. */
@@ -53,14 +64,7 @@ static void print_panels(opf_tile_printer *p, const opf_tile_operand *operand, c
         return;
     }
     opf_tile_line(p, "float *restrict to = %s;", target);
-    opf_tile_open(p, "for (int64_t row = 0; row < %d; row++)", width);
-    opf_tile_open(p, "if (panel + row >= %s)", extent);
-    opf_tile_line(p, "for (int64_t i = 0; i < %s; i++) to[i * %d + row] = 0.0f;", depth, width);
-    opf_tile_line(p, "continue;");
-    opf_tile_close(p);
-    print_apart(p, "panel + row", first, count);
-    print_computed_row(p, operand, width);
-    opf_tile_close(p);
+    print_computed_panel(p, operand, extent, first, count, width);
     opf_tile_close(p);
 }
 
