@@ -9,7 +9,10 @@ static void emit_head(const opf_program *program, const opf_library *library, co
                          " * From here to the first kernel: the helpers that all generated code shares. Then one function a kernel, each with a banner\n"
                          " * that says which operators of the model it computes, behind the register tiles that it is the first to call; then `run`, which calls them step by step. */\n",
                     program->machine->name, program->machine->lanes, header);
-    opf_text_printf(out, "#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n#endif\n"
+    opf_text_printf(out, "#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n"
+                         "#pragma clang diagnostic ignored \"-Wunknown-warning-option\"\n#pragma clang diagnostic ignored \"-Wbitwise-instead-of-logical\"\n"
+                         "/* Loops whose iterations are independent say so; which of them become vectors is the compiler's choice. */\n"
+                         "#pragma clang diagnostic ignored \"-Wpass-failed\"\n#endif\n"
                          "/* Functions that take vectors are all private: no other file depends on how they are passed. */\n"
                          "#ifdef __GNUC__\n#pragma GCC diagnostic ignored \"-Wpsabi\"\n#endif\n#include \"%s\"\n\n", header);
     opf_text_printf(out, "/* Elements of float in a vector: the kernels and the packed constants below are laid out for it. */\n#undef OPF_LANES\n#define OPF_LANES %d\n",
