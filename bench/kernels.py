@@ -146,6 +146,26 @@ def attention(heads, keys, width):
     return net.model(1, heads, keys, width)
 
 
+def matmul_integer(rows, depth, columns):
+    """Dynamically quantised: what stands in front and behind is the exporters'."""
+    net = Net(rows, depth)
+    weights = net.stored(np.clip(net.rng.normal(0, 30, (depth, columns)).round(), -127, 127).astype(np.int8))
+    net.nodes.append(helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "scale", "zero"]))
+    net.op("Mul", net.op("Cast", net.op("MatMulInteger", "q", weights, "zero"), to=TensorProto.FLOAT), "scale")
+    return net.model(rows, columns)
+
+
+def qlinear_conv(channels, outputs, size, kernel, stride=1):
+    net = Net(1, channels, size, size)
+    scale, zero = net.stored(np.float32(0.02)), net.stored(np.uint8(128))
+    weights = net.stored(np.clip(net.rng.normal(0, 30, (outputs, channels, kernel, kernel)).round(), -127, 127).astype(np.int8))
+    result, middle = net.stored(np.float32(0.05)), net.stored(np.uint8(120))
+    net.op("QLinearConv", net.op("QuantizeLinear", "x", scale, zero), scale, zero, weights, net.stored(np.float32(0.01)), net.stored(np.int8(0)), result, middle,
+           net.stored(net.rng.integers(-1000, 1000, outputs).astype(np.int32)), kernel_shape=[kernel] * 2, strides=[stride] * 2, pads=[kernel // 2] * 4)
+    net.op("DequantizeLinear", net.last, result, middle)
+    return net.model(1, outputs, size // stride, size // stride)
+
+
 # ---- rows ----
 
 def layer_norm(rows, columns):
