@@ -394,8 +394,11 @@ static opf_outcome outcome_of_use(opf_fuser *fuser, const opf_node *from, const 
     }
     if (growth->band_bytes[from->id] && fuser->group_of[from->id] != fuser->group_of[to->id])
         return (opf_outcome){.rule = OPF_RULE_BAND_CACHED, .bytes = growth->band_bytes[from->id]};
-    if (growth->joins[to->id].rule != OPF_RULE_SINGLE && fuser->group_of[from->id] != fuser->group_of[to->id])
-        return growth->joins[to->id];
+    if (growth->joins[to->id].rule != OPF_RULE_SINGLE && fuser->group_of[from->id] != fuser->group_of[to->id]) {
+        opf_outcome outcome = growth->joins[to->id];
+        outcome.bytes = opf_value_nominal_bytes(value) < INT64_MAX / 2 ? 2 * opf_value_nominal_bytes(value) : INT64_MAX; /* read and written again */
+        return outcome;
+    }
     if (growth->copy_dear[from->id] && fuser->group_of[from->id] != fuser->group_of[to->id])
         return (opf_outcome){.rule = OPF_RULE_COPY_DEAR, .bytes = opf_value_nominal_bytes(value)};
     const opf_attempts *attempts = &growth->attempts[from->id];

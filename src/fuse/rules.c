@@ -118,11 +118,12 @@ const opf_rule opf_rules[OPF_RULE_COUNT] = {
     [OPF_RULE_BAND_CACHED] = {"bands-cached", -1, OPF_REFUSED,
         "'{value}' has {bytes} bytes, which a core's own cache holds: '{to}' reads them back at once, and to compute '{from}' a few lines at a time would read borders again"},
     [OPF_RULE_JOIN_APART] = {"join-apart", -1, OPF_REFUSED,
-        "the parts of '{to}' do not lie whole in its result, something varies in front of the axis: '{value}' is copied there piece by piece"},
+        "the parts of '{to}' do not lie whole in its result, something varies in front of the axis: '{value}' is copied there piece by piece, which moves {bytes} bytes at nominal sizes"},
     [OPF_RULE_JOIN_UNKNOWN] = {"join-unknown", -1, OPF_REFUSED,
-        "where '{value}' belongs in the result of '{to}' is known only when the program runs: it is copied there"},
+        "where '{value}' belongs in the result of '{to}' is known only when the program runs: it is copied there, which moves {bytes} bytes at nominal sizes"},
     [OPF_RULE_JOIN_COPIES] = {"join-copies", -1, OPF_REFUSED,
-        "'{to}' copies its operands: one of them is an input, a constant, a model output or a part of another result, and is stored elsewhere in any case"},
+        "'{to}' copies its operands, of '{value}' that moves {bytes} bytes at nominal sizes: one of them is an input, a constant, a model output or a part of another result, and "
+        "is stored elsewhere in any case"},
 
     [OPF_RULE_JOIN] = {"join", -1, OPF_VIEWED,
         "'{value}' is computed where it belongs in the result of '{to}': nothing is copied"},
