@@ -113,18 +113,23 @@ static opf_status find_joined(const opf_bisection *b, const opf_group *group, co
 
 /* ---- words ---- */
 
-static const char *remedy_of(const char *cause) {
+/* %s: the operator. */
+static const char *remedy_of(const opf_bisection *b, const char *cause, const char *node) {
     static const struct { const char *sign, *remedy; } remedies[] = {
-        {"cancellation", "float64 in this place of the model, or a form of it that does not subtract near equals"},
-        {"order", "--fuse=none keeps it apart; a tolerance that a sum of this length allows"},
-        {"half type", "float32 in this place of the model"},
+        {"cancellation", "--wide-sums '%s' sums in float64; where the terms are rounded themselves, a form of the model that does not subtract near equals"},
+        {"Winograd", "--accuracy=tight allows no form that is less accurate than the sum itself, --accuracy=exact none; --wide-sums '%s' turns it off for this sum"},
+        {"order", "--wide-sums '%s' sums in float64, --accuracy=exact in the order of the axes; or a tolerance that a sum of this length allows"},
+        {"half type", "float32 in this place of the model (a Cast in front of '%s')"},
         {"NaN", "the rule is in docs/numerics.md; a guard in the model where the value can be absent"},
-        {"integer", "compare with a step of one; the value before the rounding lies between two"},
-        {"approximated", "the stated errors of functions are in docs/numerics.md"},
+        {"integer", "--accuracy=exact computes what is rounded as the evaluator does; else compare with a step of one"},
+        {"approximated", "the stated errors of functions are in docs/numerics.md; float64 in this place of the model (a Cast in front of '%s') is nearer"},
     };
-    for (size_t i = 0; i < OPF_COUNT(remedies); i++)
+    for (size_t i = 0; i < OPF_COUNT(remedies); i++) {
+        const char *at = strstr(cause, remedies[i].sign) ? strstr(remedies[i].remedy, "%s") : NULL;
+        if (at) return opf_arena_printf(b->arena, "%.*s%s%s", (int)(at - remedies[i].remedy), remedies[i].remedy, node, at + 2);
         if (strstr(cause, remedies[i].sign)) return remedies[i].remedy;
-    return "--fuse=none, or --fuse=FILE with this group taken apart";
+    }
+    return "--fuse=none, or --fuse=FILE with this group taken apart, which `build --check` does by itself; and a report, for the kernel is wrong";
 }
 
 static void print_group(const opf_group *group, opf_text *out) {
@@ -152,6 +157,6 @@ opf_status opf_bisect_fault(const opf_bisection *b, const opf_replay *r) {
     if (alone) opf_text_printf(b->text, "  operator: %s, which is beyond its bound as a kernel of its own too\n", alone);
     if (joined) opf_text_printf(b->text, "  operator: %s; each is right alone, and the others are right without it\n", joined);
     if (!alone && !joined) opf_text_add(b->text, "  operator: each is right alone, and no single one of them makes the rest right by leaving\n");
-    opf_text_printf(b->text, "  property: %s\n  remedy: %s\n", c->cause, remedy_of(c->cause));
+    opf_text_printf(b->text, "  property: %s\n  remedy: %s\n", c->cause, remedy_of(b, c->cause, alone ? alone : joined ? joined : c->group->nodes.data[0]->name));
     return status;
 }

@@ -98,6 +98,13 @@ static opf_status set_accuracy(opf_context *context, const char *option, const c
     return misuse(context, option, value, "normal, tight or exact");
 }
 
+static opf_status add_wide_sums(opf_context *context, const char *option, const char *value) {
+    if (!*value) return misuse(context, option, value, "the name of a node, or all");
+    if (strcmp(value, "all") == 0) context->options.wide_sums.all = true;
+    else OPF_PUSH(context->arena, &context->options.wide_sums.nodes, opf_arena_string(context->arena, value));
+    return OPF_OK;
+}
+
 static opf_status set_threads(opf_context *context, const char *option, const char *value) {
     int64_t n;
     if (!whole_number(value, 1, 1024, &n)) return misuse(context, option, value, "a number of threads from 1 to 1024");
@@ -227,7 +234,7 @@ static const struct {
     {"seed", set_seed},          {"dim", add_dim},               {"hint", add_hint},       {"shape", add_shape},
     {"hint-shape", add_hint_shape}, {"dump-after", set_dump_after}, {"stop-after", set_stop_after}, {"time-passes", set_time_passes},
     {"verbose", set_verbose},    {"max-depth", set_max_depth},   {"operators", add_operators}, {"rules", add_rules}, {"patterns", add_patterns},
-    {"accuracy", set_accuracy},  {"db", set_database},           {"schedule", set_schedule},
+    {"accuracy", set_accuracy},  {"wide-sums", add_wide_sums}, {"db", set_database},           {"schedule", set_schedule},
 };
 
 opf_status opf_context_set(opf_context *context, const char *option, const char *value) {

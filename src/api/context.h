@@ -20,6 +20,7 @@ typedef struct opf_options {
     const char *schedule_file; /* pinned schedules; NULL: none */
     bool one_file;             /* what is built has all kernels in one file */
     opf_accuracy accuracy;
+    opf_wide_sums wide_sums;   /* --wide-sums */
     int threads;               /* 0: the cores that the process may use */
     uint64_t seed;
     int max_depth;

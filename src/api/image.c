@@ -29,6 +29,8 @@ static opf_hash hash_files(const opf_model *model, const opf_module *module) {
 static void print_options(const opf_session *session, opf_text *out) {
     const opf_options *options = &session->model->context->options;
     opf_text_printf(out, "policy %d accuracy %d depth %d\n", (int)session->pipeline.policy, (int)options->accuracy, options->max_depth);
+    if (options->wide_sums.all) opf_text_add(out, "all sums in float64\n");
+    for (size_t i = 0; i < options->wide_sums.nodes.count; i++) opf_text_printf(out, "sums in float64 '%s'\n", options->wide_sums.nodes.data[i]);
     for (int rule = 0; rule < OPF_RULE_COUNT; rule++)
         if (options->rules.off[rule]) opf_text_printf(out, "off %d\n", rule);
     for (int number = 0; number < OPF_THRESHOLD_COUNT; number++) opf_text_printf(out, "threshold %a\n", options->rules.thresholds[number]);

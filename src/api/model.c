@@ -28,11 +28,32 @@ static void note_maps(const opf_module *module, const opf_context *context) {
     }
 }
 
+static bool has_node(const opf_graph *graph, const char *name) {
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const opf_node *node = graph->nodes.data[i];
+        if (strcmp(node->name, name) == 0) return true;
+        for (int k = 0; k < node->n_attrs; k++)
+            for (size_t g = 0; (node->attrs[k].kind == OPF_ATTR_GRAPH || node->attrs[k].kind == OPF_ATTR_GRAPHS) && g < node->attrs[k].count; g++)
+                if (has_node(node->attrs[k].graphs[g], name)) return true;
+    }
+    return false;
+}
+
+static void note_wide_sums(const opf_module *module, const opf_context *context) {
+    const opf_wide_sums *wide = &context->options.wide_sums;
+    for (size_t i = 0; i < wide->nodes.count; i++)
+        if (!has_node(module->graph, wide->nodes.data[i]))
+            opf_diag_add(context->diags, OPF_WARNING, "usage", (opf_place){.file = module->path, .index = -1}, "the model has no node '%s', which --wide-sums names", wide->nodes.data[i]);
+}
+
 opf_status opf_source_read(opf_module **out, const opf_source *source, const opf_context *context) {
     opf_diags *diags = context->diags;
     opf_status status = source->data ? opf_onnx_read_memory(out, source->data, source->size, source->path, diags) : opf_onnx_read(out, source->path, diags);
     if (status != OPF_OK) return status;
     (*out)->operators = context->operators;
+    const opf_wide_sums *wide = &context->options.wide_sums;
+    (*out)->wide_sums = wide->all || wide->nodes.count ? wide : NULL;
+    note_wide_sums(*out, context);
     note_functions(*out, context);
     note_maps(*out, context);
     return OPF_OK;

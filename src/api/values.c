@@ -13,6 +13,8 @@ struct opf_values {
     opf_arena *arena;
     opf_context *context;      /* of values read from files: it owns their bytes */
     OPF_VEC(opf_array) list;
+    bool ran;                  /* of a run: in the order of its steps */
+    OPF_VEC(const char *) hidden; /* values of the model that its kernels do not store */
 };
 
 void opf_values_free(opf_values *values) {
@@ -51,6 +53,19 @@ static void keep_all(opf_values *values, const opf_array *outputs, size_t n, siz
         if (is_numbers(&outputs[i])) keep(values, &outputs[i]);
 }
 
+static bool is_kept(const opf_values *values, const char *name) {
+    for (size_t i = 0; i < values->list.count; i++)
+        if (strcmp(values->list.data[i].name, name) == 0) return true;
+    return false;
+}
+
+static void note_hidden(opf_values *values, const opf_graph *graph) {
+    for (size_t i = 0; i < graph->values.count; i++) {
+        const opf_value *value = graph->values.data[i];
+        if (value->producer && !is_kept(values, value->name)) OPF_PUSH(values->arena, &values->hidden, opf_arena_string(values->arena, value->name));
+    }
+}
+
 opf_status opf_values_run(opf_values **out, opf_model *model, const opf_array *inputs) {
     opf_session *session = NULL;
     opf_model *bound = NULL;
@@ -62,7 +77,10 @@ opf_status opf_values_run(opf_values **out, opf_model *model, const opf_array *i
         opf_values *values = new_values(model->context);
         opf_array *outputs = OPF_ARRAY(values->arena, opf_array, n + 1);
         status = opf_session_run_all(session, inputs, outputs);
-        if (status == OPF_OK) keep_all(values, outputs, n, session->pipeline.program->fusion->graph->outputs.count);
+        const opf_graph *graph = session->pipeline.program->fusion->graph;
+        values->ran = true;
+        if (status == OPF_OK) keep_all(values, outputs, n, graph->outputs.count);
+        if (status == OPF_OK) note_hidden(values, graph);
         if (status == OPF_OK) *out = values;
         else opf_values_free(values);
     }
@@ -132,7 +150,7 @@ typedef struct diffing {
     opf_context *context;
     opf_arena *arena;
     opf_tolerance tolerance;
-    size_t equal, within, differing, alone_a, alone_b;
+    size_t equal, within, differing, alone_a, alone_b, hidden;
     opf_text lines;
 } diffing;
 
@@ -161,17 +179,39 @@ static opf_status compare(diffing *d, const opf_array *a, const opf_array *b) {
     return OPF_OK;
 }
 
+static bool is_hidden(const opf_values *values, const char *name) {
+    for (size_t i = 0; i < values->hidden.count; i++)
+        if (same_name(values->hidden.data[i], name)) return true;
+    return false;
+}
+
+/* Values of one side that the other one lacks. Of a folder: some may only not be stored by the model that has run. */
+static size_t count_alone(diffing *d, const opf_values *values, const opf_values *other) {
+    size_t alone = 0;
+    for (size_t i = 0; i < values->list.count; i++) {
+        const char *name = values->list.data[i].name;
+        if (find(other, name)) continue;
+        alone++;
+        d->hidden += !values->ran && is_hidden(other, name);
+    }
+    return alone;
+}
+
+/* In the order of steps, where one side has run: the first divergence is where it begins. */
 opf_status opf_values_compare(opf_context *context, const opf_values *a, const opf_values *b, double rtol, double atol, char **report) {
     diffing d = {.context = context, .arena = opf_arena_new(), .tolerance = {OPF_TOL_ELEMENT, rtol >= 0 ? rtol : 1e-3, atol >= 0 ? atol : 1e-5}};
+    bool turned = b->ran && !a->ran;
+    const opf_values *order = turned ? b : a;
     opf_status status = OPF_OK;
-    for (size_t i = 0; i < a->list.count && status == OPF_OK; i++) {
-        const opf_array *other = find(b, a->list.data[i].name);
-        if (other) status = compare(&d, &a->list.data[i], other);
-        else d.alone_a++;
+    for (size_t i = 0; i < order->list.count && status == OPF_OK; i++) {
+        const opf_array *one = &order->list.data[i], *other = find(turned ? a : b, one->name);
+        if (other) status = compare(&d, turned ? other : one, turned ? one : other);
     }
-    for (size_t i = 0; i < b->list.count; i++) d.alone_b += !find(a, b->list.data[i].name);
+    d.alone_a = count_alone(&d, a, b);
+    d.alone_b = count_alone(&d, b, a);
     opf_text_printf(&d.lines, "%zu values are equal to the bit, %zu within the tolerance, %zu differ; %zu are in the first alone, %zu in the second\n", d.equal, d.within, d.differing, d.alone_a,
                     d.alone_b);
+    if (d.hidden) opf_text_printf(&d.lines, "%zu of those are values that the model's kernels do not store: --fuse=none compares them too\n", d.hidden);
     bool common = d.equal + d.within + d.differing > 0;
     if (!common) opf_text_add(&d.lines, "no value of one has the name of a value of the other\n");
     *report = opf_text_take(&d.lines);

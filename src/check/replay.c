@@ -98,6 +98,12 @@ static void put_operands(replaying *r, const opf_step *step) {
 
 static bool is_narrow(opf_dtype dtype) { return opf_dtype_is_float(dtype) && opf_dtype_bits(dtype) <= 16; }
 
+/* An error of so many times its bound, which allows for magnitudes and cancellation, is half of the type's digits. */
+static bool is_formula(const opf_group_check *c) {
+    double most = is_narrow(c->value->dtype) ? 16 : 0x1p14;
+    return opf_dtype_is_float(c->value->dtype) && isfinite(c->bound) && c->bound > 0 && fabs(c->got - c->expected) > most * c->bound;
+}
+
 /* Which property explains the worst element, the surest sign first. */
 static const char *cause_of(const opf_group_check *c, const opf_error_bound *bound) {
     opf_dtype dtype = c->value->dtype;
@@ -105,8 +111,10 @@ static const char *cause_of(const opf_group_check *c, const opf_error_bound *bou
     if (isnan(c->got) != isnan(c->expected)) return "a NaN on one side only: a rule for NaN, or an operation without a value";
     if (is_narrow(dtype) && isinf(c->got) != isinf(c->expected)) return "overflow of a half type";
     if (isinf(c->got) != isinf(c->expected)) return "overflow on one side only";
+    if (is_formula(c)) return "none of rounding: the error is far above what any order, function or cancellation of this type gives";
     if (!opf_dtype_is_float(dtype)) return bound && bound->has_rounding ? "rounding to an integer that flips" : "integers that differ: no rounding explains them";
     if (bound && bound->has_sum && c->bound > 1e3 * 0x1p-24 * fabs(c->expected)) return "cancellation: the sum is small beside its terms";
+    if (bound && bound->has_sum && c->spreads) return "a sum by Winograd's products";
     if (bound && bound->has_sum) return "a sum added in another order";
     if (bound && bound->has_approximation) return "an approximated function";
     return is_narrow(dtype) ? "rounding to a half type" : "rounding";

@@ -179,10 +179,18 @@ struct opf_module {
     int problems;          /* nodes that the last typing could not type */
     OPF_VEC(struct opf_count) counts; /* sizes that the program finds as it runs */
     opf_accuracy accuracy; /* what may be taken from accuracy for speed; for the evaluator: exact or not */
+    const struct opf_wide_sums *wide_sums; /* outlives the module; NULL for none */
     struct opf_facts *facts; /* equalities of dims that the guards assure; src/ops/facts.h */
     OPF_VEC(struct opf_removed) removed; /* nodes that a pass took out, for `explain` */
     const struct opf_user_ops *operators; /* a user's own operators (ops/user.h), NULL for none; outlives the module */
 };
+
+/* Nodes whose sums of float32 and half types run in float64, by the names of the model (`--wide-sums`). */
+typedef struct opf_wide_sums {
+    bool all;
+    OPF_VEC(const char *) nodes;
+} opf_wide_sums;
+bool opf_node_has_wide_sums(const opf_node *node);
 
 static inline bool opf_module_is_exact(const opf_module *module) { return module->accuracy == OPF_ACCURACY_EXACT; }
 

@@ -162,3 +162,14 @@ void opf_graph_remove_dead(opf_graph *graph) {
     }
     opf_graph_renumber(graph);
 }
+
+bool opf_node_has_wide_sums(const opf_node *node) {
+    const opf_wide_sums *wide = node->graph->module->wide_sums;
+    if (!wide || wide->all) return wide != NULL;
+    for (size_t i = 0; i < wide->nodes.count; i++) {
+        if (strcmp(wide->nodes.data[i], node->name) == 0) return true;
+        for (int k = 0; k < node->n_origins; k++)
+            if (strcmp(wide->nodes.data[i], node->origins[k]) == 0) return true;
+    }
+    return false;
+}

@@ -33,9 +33,19 @@ const opf_expr *opf_call_load_same(opf_call *call, int tensor) {
     return opf_call_load(call, tensor, indices);
 }
 
+/* The term of a sum in float64: a product of exact factors, so that no rounding comes before the sum. */
+static const opf_expr *widened(opf_pool *pool, const opf_expr *term) {
+    bool product = term->kind == OPF_EXPR_BINARY && term->op == OPF_OP_MUL;
+    return product ? opf_binary(pool, OPF_OP_MUL, opf_cast(pool, OPF_FLOAT64, term->args[0]), opf_cast(pool, OPF_FLOAT64, term->args[1])) : opf_cast(pool, OPF_FLOAT64, term);
+}
+
 int opf_call_stage(opf_call *call, const char *role, int n_axes, int n_reduce, const opf_dim *extents, const char *const *axis_names,
                    opf_combiner combiner, opf_dtype dtype, opf_dtype accumulator, const opf_expr *body, const opf_expr *second) {
     opf_stage *stage = OPF_NEW(call->arena, opf_stage);
+    if (combiner == OPF_COMBINE_SUM && accumulator == OPF_FLOAT32 && opf_node_has_wide_sums(call->node)) {
+        accumulator = OPF_FLOAT64;
+        body = widened(call->pool, body);
+    }
     size_t count = (size_t)(n_axes + n_reduce);
     *stage = (opf_stage){
         .name = role ? opf_arena_printf(call->arena, "%s.%s", call->op->name, role) : call->op->name,

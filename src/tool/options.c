@@ -170,6 +170,7 @@ static const option options[] = {
     {"--cache", "DIR", FOR_ALL, "folder of compiled programs", NULL},
     {"--machine", "NAME|FILE", FOR_ALL, "row of the machine table, or a file (the row of this CPU)", NULL},
     {"--accuracy", "normal|tight|exact", FOR_ALL, "what sums may give up for speed (normal): docs/numerics.md", NULL},
+    {"--wide-sums", "NODE|all", FOR_ALL, "sums of this node, of float32 and half types, run in float64; repeatable", NULL},
     {"--dump-after", "STAGE", FOR_ALL, "prints what a stage of the pipeline has made", NULL},
     {"--stop-after", "STAGE", FOR_ALL, "goes no further than this stage", NULL},
     {"--time-passes", NULL, FOR_ALL, "prints how long each stage took", set_time_passes},
