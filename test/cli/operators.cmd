@@ -7,7 +7,7 @@ for policy in none tvm best; do
 done
 opfuse check $example/model.onnx $own | tail -n 1
 # the three of them beside products: what fuses
-opfuse explain $example/model.onnx $own | sed -n 2,5p
+opfuse explain $example/model.onnx $own | sed -n 3,6p
 # written and read again
 opfuse graph $example/model.onnx $own --before -o again.onnx
 opfuse verify again.onnx $own --data $example | tail -n 1
