@@ -3,7 +3,7 @@
 
 #include "emit/spelling.h"
 
-enum { MOST_NODES = 12, MOST_EXPRESSION = 300 };
+enum { MOST_NODES = 12, MOST_EXPRESSION = 300, LINE = 120 };
 
 static void print_value(const opf_value *value, size_t number, const char *role, opf_text *out) {
     opf_text_printf(out, " *   p%zu  %s  ", number, role);
@@ -15,9 +15,13 @@ static void print_value(const opf_value *value, size_t number, const char *role,
 
 static void print_nodes(const opf_group *group, opf_text *out) {
     size_t shown = group->nodes.count < MOST_NODES ? group->nodes.count : MOST_NODES;
+    size_t line = out->length;
     for (size_t i = 0; i < shown; i++) {
         const opf_node *node = group->nodes.data[i];
-        opf_text_printf(out, "%s%s '", i ? ", " : "", node->op);
+        bool full = i && out->length - line + strlen(node->op) + strlen(node->name) > LINE;
+        opf_text_add(out, full ? ",\n *  " : i ? ", " : "");
+        if (full) line = out->length;
+        opf_text_printf(out, "%s '", node->op);
         opf_emit_comment(node->name, out);
         opf_text_add(out, "'");
     }

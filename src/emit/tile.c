@@ -151,6 +151,10 @@ static void print_buffers(opf_tile_printer *p) {
     for (size_t i = 0; i < p->nest->packed.count; i++, at++) opf_tile_line(p, "const float *restrict p%d = args->p[%d]; /* packed */", at, at);
 }
 
+const char *opf_tile_place(opf_tile_printer *p, const char *base, const opf_expr *offset) {
+    return opf_is_value(offset, 0) ? base : opf_arena_printf(opf_pool_arena(p->pool), "%s + %s", base, opf_tile_operand_text(p, offset));
+}
+
 static void print_scratch(opf_tile_printer *p) {
     const opf_tile *tile = p->tile;
     typedef struct scratch { opf_dim floats; const char *name, *type; } scratch;
@@ -170,7 +174,9 @@ static void print_scratch(opf_tile_printer *p) {
     for (size_t i = 0; i < parts.count; i++) {
         if (opf_is_value(parts.data[i].floats, 0)) continue;
         bool floats = parts.data[i].type[0] == 'f';
-        opf_tile_line(p, "%s *restrict %s = %s(scratch + %s);", parts.data[i].type, parts.data[i].name, floats ? "" : "(int32_t *)(void *)", opf_tile_operand_text(p, offset));
+        const char *place = opf_tile_place(p, "scratch", offset);
+        if (floats) opf_tile_line(p, "float *restrict %s = %s;", parts.data[i].name, place);
+        else opf_tile_line(p, "%s *restrict %s = (%s *)(void *)(%s);", parts.data[i].type, parts.data[i].name, parts.data[i].type, place);
         offset = opf_add(p->pool, offset, parts.data[i].floats);
     }
 }
@@ -244,7 +250,7 @@ static void print_origins(opf_tile_printer *p) {
     for (size_t k = 0; k < opf_tile_sums(p); k++) {
         opf_tile_choose_sum(p, k);
         if (p->b->source == OPF_SOURCE_CONSTANT) opf_tile_line(p, "const float *restrict b_panels%s = %s;", p->mark, packed_origin(p, p->b, tile->columns, p->panel));
-        if (p->b->source == OPF_SOURCE_ROWS) opf_tile_line(p, "const float *restrict b_rows%s = p%d + %s;", p->mark, p->b->input, opf_tile_operand_text(p, p->b->base));
+        if (p->b->source == OPF_SOURCE_ROWS) opf_tile_line(p, "const float *restrict b_rows%s = %s;", p->mark, opf_tile_place(p, opf_arena_printf(opf_pool_arena(p->pool), "p%d", p->b->input), p->b->base));
     }
 }
 

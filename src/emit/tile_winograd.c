@@ -21,7 +21,7 @@ void opf_winograd_print_scratch(opf_tile_printer *p) {
     const opf_expr *offset = opf_int(p->pool, 0);
     opf_tile_line(p, "float *scratch = (float *)(void *)(args->scratch + (size_t)part * args->scratch_stride);");
     for (size_t i = 0; i < OPF_COUNT(parts); i++) {
-        opf_tile_line(p, "float *restrict %s = scratch + %s;", parts[i].name, print(p, offset));
+        opf_tile_line(p, "float *restrict %s = %s;", parts[i].name, opf_tile_place(p, "scratch", offset));
         offset = opf_add(p->pool, offset, parts[i].floats);
     }
 }
