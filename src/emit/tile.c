@@ -300,33 +300,43 @@ static void print_next_panel(opf_tile_printer *p, size_t k) {
     opf_tile_line(p, "const float *next = %s%s%sb_panels + block_end * %s;", beside, pass, rows, depth);
 }
 
-static void print_call(opf_tile_printer *p, int width, bool tail) {
+/* `tail`: of the last columns, which may lie in a copy. */
+static void print_call(opf_tile_printer *p, int width, int extra, bool tail) {
     const opf_tile *tile = p->tile;
+    opf_arena *arena = opf_pool_arena(p->pool);
     bool runtime = tile->a.source == OPF_SOURCE_PANELS;
-    const char *block = opf_arena_printf(opf_pool_arena(p->pool), "block%s + (r - rows_begin) * pitch + (c - block_begin)", p->mark);
-    opf_tile_line(p, "%s(steps, a_panels + %s * %s + k * %d, %s%s, %s, pitch, k == 0);", opf_tile_function(tile, width, opf_pool_arena(p->pool)), runtime ? "(r - row_begin)" : "r", opf_tile_operand_text(p, tile->depth),
-                  tile->height, b_text(p, tail), ahead_text(p), tile->stores_direct ? "sums + r * pitch + c" : block);
+    const char *block = opf_arena_printf(arena, "block%s + (r - rows_begin) * pitch + (c - block_begin)", p->mark);
+    opf_tile_line(p, "for (int64_t r = rows_begin; r < rows_end; r += %d)", tile->height);
+    p->indent++;
+    opf_tile_line(p, "%s(steps, a_panels + %s * %s + k * %d, %s%s, %s, pitch, k == 0);", opf_tile_function(tile, width, extra, arena), runtime ? "(r - row_begin)" : "r",
+                  opf_tile_operand_text(p, tile->depth), tile->height, b_text(p, tail), ahead_text(p), tile->stores_direct ? "sums + r * pitch + c" : block);
+    p->indent--;
+}
+
+/* A panel of at most so many columns. */
+static void print_narrow_panel(opf_tile_printer *p, int columns, int width, int extra) {
+    opf_tile_open(p, "if (flat_end - c <= %d)", columns);
+    print_call(p, width, extra, true);
+    opf_tile_line(p, "continue;");
+    opf_tile_close(p);
+}
+
+/* The last panel: fewer vectors than others, a copy, or extra columns behind it. */
+static void print_last_panel(opf_tile_printer *p) {
+    const opf_tile *tile = p->tile;
+    int lanes = p->nest->machine->lanes;
+    for (int width = 1; !tile->tail && width < tile->width; width++) print_narrow_panel(p, width * lanes, width, 0);
+    if (tile->extra || (tile->tail && tile->tail != tile->width)) print_narrow_panel(p, tile->tail * lanes + tile->extra, tile->tail, tile->extra);
+    else if (tile->packs_tail) print_narrow_panel(p, p->panel - 1, tile->width, 0);
 }
 
 static void print_tiles_of_sum(opf_tile_printer *p, size_t k) {
     const opf_tile *tile = p->tile;
-    bool split = tile->tail != tile->width || tile->packs_tail;
-    opf_tile_open(p, "for (int64_t c = block_begin; c < block_end; c += %d)", p->panel);
+    const char *behind = tile->extra ? opf_arena_printf(opf_pool_arena(p->pool), " - %d", tile->extra) : "";
+    opf_tile_open(p, "for (int64_t c = block_begin; c < block_end%s; c += %d)", behind, p->panel);
     print_next_panel(p, k);
-    if (split) {
-        if (tile->packs_tail) opf_tile_open(p, "if (flat_end - c < %d)", p->panel);
-        else opf_tile_open(p, "if (flat_end - c <= %d)", tile->tail * p->nest->machine->lanes);
-        opf_tile_line(p, "for (int64_t r = rows_begin; r < rows_end; r += %d)", tile->height);
-        p->indent++;
-        print_call(p, tile->tail, true);
-        p->indent--;
-        opf_tile_line(p, "continue;");
-        opf_tile_close(p);
-    }
-    opf_tile_line(p, "for (int64_t r = rows_begin; r < rows_end; r += %d)", tile->height);
-    p->indent++;
-    print_call(p, tile->width, false);
-    p->indent--;
+    print_last_panel(p);
+    if (!tile->extra || opf_tile_has_whole_panels(p->nest)) print_call(p, tile->width, 0, false);
     opf_tile_close(p);
 }
 

@@ -46,7 +46,8 @@ static inline size_t opf_tile_sums(const opf_tile_printer *p) { return 1 + p->ti
 /* Row-major offset of element `indices` of a tensor. */
 const opf_expr *opf_tile_offset(opf_tile_printer *p, const opf_value *value, const opf_expr *const *indices);
 
-const char *opf_tile_function(const opf_tile *tile, int width, opf_arena *arena); /* name of its function of so many vectors */
+const char *opf_tile_function(const opf_tile *tile, int width, int extra, opf_arena *arena); /* name of its function of so many vectors, and columns behind */
+bool opf_tile_has_whole_panels(const opf_nest *nest); /* beside the one with extra columns */
 void opf_tile_print_tables(opf_tile_printer *p);   /* before the units: offsets of the depth steps in a window */
 void opf_tile_print_pack_a(opf_tile_printer *p);   /* in a unit: panels of A */
 void opf_tile_print_pack_b(opf_tile_printer *p);   /* in a unit: panels, window or last panel of B */

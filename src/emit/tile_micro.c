@@ -14,6 +14,20 @@ static void print_accumulators(int height, int width, bool load, opf_text *out) 
     }
 }
 
+/* The sums of columns behind the last vector, each a vector along the rows of the tile. */
+static void print_extra_accumulators(int height, int width, int extra, bool load, opf_text *out) {
+    for (int j = 0; j < extra; j++) {
+        if (!load) opf_text_printf(out, "    opf_vf e%d = {0};\n", j);
+        else opf_text_printf(out, "        for (int i = 0; i < %d; i++) e%d[i] = c[i * pitch + %d * OPF_LANES + %d];\n", height, j, width, j);
+    }
+}
+
+static void print_extra_step(int height, int width, int extra, const char *from, opf_text *out) {
+    opf_text_printf(out, "        { const opf_vf t = opf_vload_part(a, %d);", height);
+    for (int j = 0; j < extra; j++) opf_text_printf(out, " e%d = opf_vfma(t, opf_vsplat(%s[%d * OPF_LANES + %d]), e%d);", j, from, width, j, j);
+    opf_text_add(out, " }\n");
+}
+
 /* How a function reads B: rows `step` apart, while nothing is asked for, or the next panel of columns, or later steps, or memory `ahead`;
  * rows by a table. */
 typedef enum b_form { B_ROWS, B_ROWS_PANEL, B_ROWS_STEPS, B_ROWS_AHEAD, B_TABLE, B_FORMS } b_form;
@@ -32,10 +46,11 @@ static b_form form_of(const opf_tile *tile) {
 }
 
 /* Functions that differ in how their loop is written differ in their name. */
-const char *opf_tile_function(const opf_tile *tile, int width, opf_arena *arena) {
+const char *opf_tile_function(const opf_tile *tile, int width, int extra, opf_arena *arena) {
     const char *unroll = tile->unroll == OPF_TILE_UNROLL ? "" : opf_arena_printf(arena, "_u%d", tile->unroll);
     const char *prefetch = tile->prefetch == opf_tile_usual_prefetch(tile) ? "" : opf_arena_printf(arena, "_p%d", tile->prefetch);
-    return opf_arena_printf(arena, "opf_tile_%dx%d%s%s%s", tile->height, width, b_forms[form_of(tile)].suffix, unroll, prefetch);
+    const char *behind = extra ? opf_arena_printf(arena, "_and_%d", extra) : "";
+    return opf_arena_printf(arena, "opf_tile_%dx%d%s%s%s%s", tile->height, width, behind, b_forms[form_of(tile)].suffix, unroll, prefetch);
 }
 
 static const char *guard_of(const char *function, opf_arena *arena) {
@@ -44,7 +59,12 @@ static const char *guard_of(const char *function, opf_arena *arena) {
     return guard;
 }
 
-static void print_step(int height, int width, int lanes, int prefetch, b_form form, opf_text *out) {
+/* Is there a panel before the one that the extra columns belong to? */
+bool opf_tile_has_whole_panels(const opf_nest *nest) {
+    return opf_dim_nominal(nest->tile->columns) / nest->machine->lanes > nest->tile->tail;
+}
+
+static void print_step(int height, int width, int extra, int lanes, int prefetch, b_form form, opf_text *out) {
     bool table = form == B_TABLE;
     if (table) opf_text_add(out, "        const float *restrict b_row = b + at[k];\n");
     const char *from = table ? "b_row" : "b";
@@ -54,6 +74,7 @@ static void print_step(int height, int width, int lanes, int prefetch, b_form fo
         for (int j = 0; j < width; j++) opf_text_printf(out, " c%d_%d = opf_vfma(t, b%d, c%d_%d);", i, j, j, i, j);
         opf_text_add(out, " }\n");
     }
+    if (extra) print_extra_step(height, width, extra, from, out);
     if (form == B_ROWS_AHEAD) opf_text_add(out, "        __builtin_prefetch(ahead, 0, 2);\n        ahead += ahead_step;\n");
     if (prefetch) opf_text_printf(out, "        __builtin_prefetch(a + %d);\n", prefetch);
     for (int j = 0; j < width && (form == B_ROWS_PANEL || form == B_ROWS_STEPS); j += 16 / lanes) { /* one for each line of 64 bytes */
@@ -64,35 +85,41 @@ static void print_step(int height, int width, int lanes, int prefetch, b_form fo
     if (!table) opf_text_add(out, "        b += step;\n");
 }
 
-static void print_function(const opf_nest *nest, int width, b_form form, opf_text *out) {
+static void print_function(const opf_nest *nest, int width, int extra, b_form form, opf_text *out) {
     const opf_tile *tile = nest->tile;
     int height = tile->height;
     opf_arena *arena = opf_pool_arena(nest->pool);
-    const char *function = opf_tile_function(tile, width, arena), *guard = guard_of(function, arena);
+    const char *function = opf_tile_function(tile, width, extra, arena), *guard = guard_of(function, arena);
+    const char *behind = extra ? opf_arena_printf(arena, " and %d columns", extra) : "";
     opf_text_printf(out, "#ifndef %s\n#define %s\n", guard, guard);
-    opf_text_printf(out, "/* Adds a[k][0..%d] * b[k][0..%d vectors] over `depth` steps k to c, whose rows are `pitch` apart; starts at 0 where\n"
+    opf_text_printf(out, "/* Adds a[k][0..%d] * b[k][0..%d vectors%s] over `depth` steps k to c, whose rows are `pitch` apart; starts at 0 where\n"
                          " * `first`. Row k of b is %s.%s */\n",
-                    height - 1, width - 1, b_forms[form].row, b_forms[form].more);
+                    height - 1, width - 1, behind, b_forms[form].row, b_forms[form].more);
     opf_text_printf(out, "static void %s(int64_t depth, const float *restrict a, const float *restrict b, %s, float *restrict c, int64_t pitch, int first) {\n",
                     function, b_forms[form].parameters);
     print_accumulators(height, width, false, out);
+    print_extra_accumulators(height, width, extra, false, out);
     opf_text_add(out, "    if (!first) {\n");
     print_accumulators(height, width, true, out);
+    print_extra_accumulators(height, width, extra, true, out);
     opf_text_printf(out, "    }\n#pragma GCC unroll %d\n    for (int64_t k = 0; k < depth; k++) {\n", tile->unroll);
-    print_step(height, width, nest->machine->lanes, tile->prefetch, form, out);
+    print_step(height, width, extra, nest->machine->lanes, tile->prefetch, form, out);
     opf_text_add(out, "    }\n");
     for (int i = 0; i < height; i++) {
         opf_text_add(out, "   ");
         for (int j = 0; j < width; j++) opf_text_printf(out, " opf_vstore(c + %d * pitch + %d * OPF_LANES, c%d_%d);", i, j, i, j);
         opf_text_add(out, "\n");
     }
+    for (int j = 0; j < extra; j++) opf_text_printf(out, "    for (int i = 0; i < %d; i++) c[i * pitch + %d * OPF_LANES + %d] = e%d[i];\n", height, width, j, j);
     opf_text_add(out, "}\n#endif\n");
 }
 
+/* One for whole panels, and one for each number of vectors that the last panel of a unit may have. */
 void opf_emit_tile_functions(const opf_nest *nest, opf_text *out) {
     const opf_tile *tile = nest->tile;
     b_form form = form_of(tile);
     if (tile->winograd) opf_emit_winograd_functions(tile->winograd, out);
-    print_function(nest, tile->width, form, out);
-    if (tile->tail != tile->width) print_function(nest, tile->tail, form, out);
+    if (!tile->extra || opf_tile_has_whole_panels(nest)) print_function(nest, tile->width, 0, form, out);
+    for (int width = 1; !tile->tail && width < tile->width; width++) print_function(nest, width, 0, form, out);
+    if (tile->extra || (tile->tail && tile->tail != tile->width)) print_function(nest, tile->tail, tile->extra, form, out);
 }

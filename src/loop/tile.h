@@ -100,7 +100,9 @@ typedef struct opf_tile {
     int height, width;         /* of the tile, in rows and vectors */
     int unroll, prefetch;      /* depth steps written one behind the other; floats of A asked for ahead, 0: none */
     int ahead;                 /* opf_ahead: what of B, where it lies in rows, each step asks for; 0: there is no such choice */
-    int tail;                  /* vectors of a unit's last panel of columns where they are known to be fewer; else `width` */
+    int tail;                  /* vectors of a unit's last panel of columns; 0: any number up to `width`, found at run time */
+    int extra;                 /* B in place: so many columns behind the last whole vector belong to its panel; their sums lie across
+                                  the rows of a tile, a vector each. 0: they are a vector that is not full */
     int64_t depth_block;       /* depth steps a pass; sums of a pass wait in the block. 0: all at once */
     int64_t block_rows, block_columns; /* of a block of sums, multiples of height and of width * lanes */
     opf_dim rows, columns, depth;      /* flat extents */

@@ -221,12 +221,23 @@ static bool walks_together(const opf_tiler *tiler, const candidate *c, const opf
            a == opf_mul(tiler->pool, b, c->extents[inner]);
 }
 
+/* How many columns an operand gives whose last own axis is axes[last]: lines that lie behind each other and all but fill vectors
+ * together (tile_sizes.c: columns behind the last whole vector) count as one. */
+static int64_t columns_of(const opf_tiler *tiler, const candidate *c, const int *axes, int last, const opf_expr *own, const opf_expr *other) {
+    enum { FEW_BEHIND = 4 };
+    if (last < 0) return 0;
+    int64_t size = opf_dim_nominal(c->extents[axes[last]]), lines, lanes = tiler->nest->machine->lanes;
+    if (last == 0 || !opf_expr_has_var(own, axes[last - 1]) || opf_expr_has_var(other, axes[last - 1])) return size;
+    if (!walks_together(tiler, c, own, axes[last - 1], axes[last]) || !opf_is_int(c->extents[axes[last]], &size) || !opf_is_int(c->extents[axes[last - 1]], &lines)) return size;
+    return size * lines >= lanes && size * lines % lanes <= FEW_BEHIND ? size * lines : size;
+}
+
 /* B, and with it the columns: the operand that alone walks along the last such axis, unless that is too short for a vector
  * and the other operand has a longer one. c->right becomes B; its last own axis is returned (position in axes; -1: none). */
-static int choose_columns(candidate *c, const int *axes, int n) {
+static int choose_columns(const opf_tiler *tiler, candidate *c, const int *axes, int n) {
     enum { SHORT = 8 };
     int left = last_own(axes, n, c->left, c->right), right = last_own(axes, n, c->right, c->left);
-    int64_t left_size = left >= 0 ? opf_dim_nominal(c->extents[axes[left]]) : 0, right_size = right >= 0 ? opf_dim_nominal(c->extents[axes[right]]) : 0;
+    int64_t left_size = columns_of(tiler, c, axes, left, c->left, c->right), right_size = columns_of(tiler, c, axes, right, c->right, c->left);
     bool swap = left > right ? left_size >= SHORT || right_size <= left_size : right_size < SHORT && left_size > right_size;
     if (swap) {
         const opf_expr *keep = c->left;
@@ -275,7 +286,7 @@ static bool assign_roles(opf_tiler *tiler, candidate *c) {
     int n = axes_in_place_of(c, 0, tiler->anchor->n_axes, axes), n_depth = axes_in_place_of(c, tiler->anchor->n_axes, tiler->anchor->n_reduce, depth);
     if (n == 0) return opf_tiler_refuse(tiler, "the result is a single element");
     if (n_depth == 0) return opf_tiler_refuse(tiler, "the sum has a single term");
-    int last = tiler->bands ? columns_of_band(tiler, c, axes, n) : tiler->winograd ? columns_of_window(tiler, c, axes, n) : choose_columns(c, axes, n), before;
+    int last = tiler->bands ? columns_of_band(tiler, c, axes, n) : tiler->winograd ? columns_of_window(tiler, c, axes, n) : choose_columns(tiler, c, axes, n), before;
     if (last < 0) return opf_tiler_refuse(tiler, "no axis belongs to one operand alone");
     for (before = last - 1; before >= 0; before--)
         if (opf_expr_has_var(c->right, axes[before]) && !opf_expr_has_var(c->left, axes[before])) break;

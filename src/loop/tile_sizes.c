@@ -1,7 +1,7 @@
 /* How large: the register tile, the blocks of sums, the units of work, the scratch. */
 #include "loop/tile_internal.h"
 
-enum { FEW_UNITS = 8, DEPTH_BLOCK = 384 };
+enum { FEW_UNITS = 8, DEPTH_BLOCK = 384, MANY_ROWS = 840 /* a multiple of every height */ };
 
 static int64_t nominal(opf_dim dim) {
     int64_t value = opf_dim_nominal(dim);
@@ -36,11 +36,11 @@ static void measure(opf_tiler *tiler) {
 /* ---- the register tile ---- */
 
 /* Cycles of one depth step: two multiply-adds a cycle, two loads a cycle, and no sum twice within four cycles (four and a bit, as measured). */
-static double step_cycles(int height, int width) {
-    double sums = height * width / 2.0, loads = (height + width) / 2.0;
+static double most_cycles(double sums, double loads) {
     double cycles = sums > loads ? sums : loads;
     return cycles > 4.7 ? cycles : 4.7;
 }
+static double step_cycles(int height, int width) { return most_cycles(height * width / 2.0, (height + width) / 2.0); }
 
 double opf_tile_cycles(int64_t rows, int64_t vectors, int height, int width) {
     int64_t full = vectors / width;
@@ -72,7 +72,7 @@ double opf_tiler_tile(const opf_machine *machine, int64_t rows, bool rows_known,
     bool many = machine->vectors >= 32;
     int most_sums = many ? 28 : 12, best_sums = 0, lowest = (int)least(many ? 8 : 4, rows_known ? rows : INT64_MAX);
     double best = 0;
-    if (!rows_known) rows = 840; /* many rows: a multiple of every height */
+    if (!rows_known) rows = MANY_ROWS;
     for (int height = lowest; height <= least(rows, most_sums / 2); height++)
         for (int width = 1; width <= (height >= 4 ? 3 : height >= 2 ? 5 : 8) && height * width <= most_sums; width++) {
             if (height * width + width + 1 > machine->vectors || (width > 1 && width > vectors) || height % interleave) continue;
@@ -101,6 +101,59 @@ int64_t opf_tiler_wanted(const opf_tiler *tiler, opf_knob choice, int64_t of, in
     return wanted > 0 && wanted % of == 0 ? wanted : chosen;
 }
 
+/* ---- columns behind the last whole vector ---- */
+
+/* 49 columns are three vectors of 16 and one more. A fourth vector would be a quarter of the work for one column: it can do with one
+ * multiply-add a step and tile instead, whose lanes are the tile's rows. Where a copy of the last columns would be needed, none is. */
+enum { MOST_EXTRA = 4, MOST_BLOCK_COLUMNS = 256 };
+static const double WORTH_IT = 0.98; /* of the cycles without */
+
+static int extra_columns(const opf_tiler *tiler) {
+    const opf_tile *tile = tiler->tile;
+    int64_t columns, lanes = tiler->nest->machine->lanes;
+    if (tile->b.source != OPF_SOURCE_ROWS || !opf_is_int(tile->columns, &columns) || columns < lanes || columns > MOST_BLOCK_COLUMNS - lanes) return 0;
+    return columns % lanes <= MOST_EXTRA ? (int)(columns % lanes) : 0;
+}
+
+/* A vector of A, one of B's columns in all lanes, and the extra sums beside those of the panel. */
+static bool extra_fits(const opf_machine *machine, int64_t vectors, int height, int width, int extra) {
+    int last = vectors % width ? (int)(vectors % width) : width;
+    return width <= vectors && height <= machine->lanes && height * last + last + 1 + extra <= machine->vectors && height * width + width + 1 <= machine->vectors;
+}
+
+static double extra_cycles(int64_t rows, int64_t vectors, int height, int width, int extra) {
+    int last = vectors % width ? (int)(vectors % width) : width;
+    double sums = (height * last + extra) / 2.0, loads = (height + last + 1 + extra) / 2.0;
+    double panels = (double)((vectors - last) / width) * step_cycles(height, width) + most_cycles(sums, loads);
+    return (double)ceil_div(rows, height) * panels;
+}
+
+/* Whether a tile takes the extra columns depends on nothing but its size, so that a size that is asked for gives the same code. */
+static int extra_of(const opf_tiler *tiler, int64_t rows, int height, int width) {
+    const opf_machine *machine = tiler->nest->machine;
+    int extra = extra_columns(tiler);
+    int64_t vectors = nominal(tiler->tile->columns) / machine->lanes;
+    if (!extra || !extra_fits(machine, vectors, height, width, extra)) return 0;
+    return extra_cycles(rows, vectors, height, width, extra) < WORTH_IT * opf_tile_cycles(rows, vectors + 1, height, width) ? extra : 0;
+}
+
+/* The best tile that takes them, where it is faster than `cycles`. */
+static void search_extra(const opf_tiler *tiler, int64_t rows, double cycles, int *out_height, int *out_width) {
+    const opf_machine *machine = tiler->nest->machine;
+    int extra = extra_columns(tiler), interleave = tiler->tile->interleave;
+    int64_t vectors = nominal(tiler->tile->columns) / machine->lanes;
+    double best = WORTH_IT * cycles;
+    for (int height = 4; extra && height <= least(rows, machine->lanes); height++)
+        for (int width = 1; width <= 3; width++) {
+            if (height % interleave || !extra_fits(machine, vectors, height, width, extra) || !extra_of(tiler, rows, height, width)) continue;
+            double cost = extra_cycles(rows, vectors, height, width, extra);
+            if (cost >= best) continue;
+            best = cost;
+            *out_height = height;
+            *out_width = width;
+        }
+}
+
 static void choose_tile(opf_tiler *tiler) {
     opf_tile *tile = tiler->tile;
     const opf_machine *machine = tiler->nest->machine;
@@ -108,23 +161,27 @@ static void choose_tile(opf_tiler *tiler) {
     if (tile->b.source == OPF_SOURCE_WINDOW && tile->n_column == 2) columns += (nominal(tile->axes[opf_tile_first_column(tile)].extent) - 1) * nominal(tile->windows[1].extra);
     bool rows_known = opf_is_int(tile->rows, &rows);
     int64_t vectors = ceil_div(columns, machine->lanes);
-    if (opf_tiler_wanted_tile(tiler, vectors, &tile->height, &tile->width)) return;
-    opf_tiler_tile(machine, rows, rows_known, vectors, tile->interleave, &tile->height, &tile->width);
+    if (!rows_known) rows = MANY_ROWS;
+    if (!opf_tiler_wanted_tile(tiler, vectors, &tile->height, &tile->width)) {
+        double cycles = opf_tiler_tile(machine, rows, rows_known, vectors, tile->interleave, &tile->height, &tile->width);
+        search_extra(tiler, rows, cycles, &tile->height, &tile->width);
+    }
+    tile->extra = extra_of(tiler, rows, tile->height, tile->width);
 }
 
-/* The last panel of a unit's columns is narrower where their number is known and does not fill it. */
+/* The last panel of a unit's columns is narrower where they do not fill it. */
 static void choose_tail(opf_tiler *tiler) {
     opf_tile *tile = tiler->tile;
     int64_t columns, lines;
-    tile->tail = tile->width;
+    tile->tail = 0;
     if (tile->b.source == OPF_SOURCE_WINDOW) {
         if (!opf_is_int(tile->column_chunk, &lines) || !opf_is_int(tile->pitch, &columns)) return;
         columns = tile->n_column == 2 ? (lines - 1) * columns + nominal(tile->axes[opf_tile_first_depth(tile) - 1].extent) : lines;
     } else if (!opf_is_int(tile->columns, &columns)) {
         return;
     }
-    int64_t rest = ceil_div(columns, tiler->nest->machine->lanes) % tile->width;
-    if (rest) tile->tail = (int)rest;
+    int64_t lanes = tiler->nest->machine->lanes, rest = (tile->extra ? columns / lanes : ceil_div(columns, lanes)) % tile->width;
+    tile->tail = rest ? (int)rest : tile->width;
 }
 
 /* ---- blocks ---- */
@@ -165,7 +222,8 @@ static void choose_blocks(opf_tiler *tiler) {
     int64_t columns = round_up(nominal(tile->columns), panel), depth, known;
     tile->block_columns = most(1, 256 / panel) * panel;
     if (opf_is_int(tile->columns, &known) && tile->b.source != OPF_SOURCE_WINDOW) tile->block_columns = least(tile->block_columns, columns);
-    tile->block_columns = opf_tiler_wanted(tiler, OPF_KNOB_BLOCK_COLUMNS, panel, tile->block_columns);
+    int64_t wanted = opf_tiler_wanted(tiler, OPF_KNOB_BLOCK_COLUMNS, panel, tile->block_columns);
+    if (!tile->extra || wanted >= columns) tile->block_columns = wanted; /* extra columns stay with their panel */
     set_block_rows(tiler);
     bool depth_known = opf_is_int(tile->depth, &depth);
     int64_t steps = steps_in_cache(tiler);
@@ -236,7 +294,7 @@ static void choose_column_chunk(opf_tiler *tiler) {
         /* Where A is packed by the kernel, columns are cut into enough units for a few threads: a cut through the rows would
          * read B, the larger operand as a rule, once more. */
         int64_t others = nominal(product_of(tiler, 0, tile->n_outer)), about = tile->block_columns;
-        if (tile->a.source == OPF_SOURCE_PANELS) about = least(about, ceil_div(nominal(tile->columns), ceil_div(FEW_UNITS, least(others, FEW_UNITS))));
+        if (tile->a.source == OPF_SOURCE_PANELS && !tile->extra) about = least(about, ceil_div(nominal(tile->columns), ceil_div(FEW_UNITS, least(others, FEW_UNITS))));
         tile->column_chunk = even_chunk(tiler, tile->columns, about, panel);
     }
 }
@@ -247,7 +305,7 @@ static void take_column_chunk(opf_tiler *tiler) {
     bool window = tile->b.source == OPF_SOURCE_WINDOW, lines = window && tile->n_column == 2;
     int64_t chosen = 0, known, panel = lines ? 1 : (int64_t)tile->width * tiler->nest->machine->lanes;
     int64_t wanted = opf_tiler_wanted(tiler, OPF_KNOB_UNIT_COLUMNS, panel, 0);
-    if (!wanted || !opf_is_int(tile->column_chunk, &chosen)) return;
+    if (!wanted || !opf_is_int(tile->column_chunk, &chosen) || (tile->extra && wanted < chosen)) return;
     if (lines && opf_is_int(tile->axes[opf_tile_first_column(tile)].extent, &known) && (wanted > known || (tiler->bands && known % wanted))) return;
     tile->column_chunk = opf_int(tiler->pool, wanted);
 }
@@ -369,7 +427,7 @@ bool opf_tiler_sizes(opf_tiler *tiler) {
     choose_tail(tiler);
     tile->stores_direct = can_store_direct(tiler);
     bool exact = opf_is_int(tile->columns, &columns) && columns % lanes == 0;
-    tile->packs_tail = tile->b.source == OPF_SOURCE_ROWS && !exact;
+    tile->packs_tail = tile->b.source == OPF_SOURCE_ROWS && !exact && !tile->extra;
     size_scratch(tiler);
     return true;
 }

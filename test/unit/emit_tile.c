@@ -42,6 +42,16 @@ static void batch_of_constants(tile_case *c) { PRODUCT(.batch = n(c, 3), .m = n(
 #define CONV(...) tile_add_conv(c, &(tile_conv){__VA_ARGS__})
 #define CONV_SIZES(ic_, h_, w_, oc_, k_) .ic = n(c, ic_), .h = n(c, h_), .w = n(c, w_), .oc = oc_, .kh = k_, .kw = k_
 static void conv_1x1(tile_case *c) { tile_result(c, CONV(CONV_SIZES(18, 9, 7, 20, 1))); }
+/* a few columns behind the last whole vector: of 16 lanes and 8, in several passes, in a batch, behind panels of fewer vectors */
+static void conv_1x1_extra(tile_case *c) { tile_result(c, CONV(CONV_SIZES(33, 7, 7, 29, 1))); }
+static void conv_1x1_extra_deep(tile_case *c) { tile_result(c, CONV(CONV_SIZES(1030, 7, 7, 26, 1))); }
+static void conv_1x1_extra_many(tile_case *c) { tile_result(c, CONV(.n = n(c, 2), CONV_SIZES(40, 14, 14, 37, 1))); }
+static void conv_1x1_extra_square(tile_case *c) { tile_result(c, CONV(CONV_SIZES(24, 10, 10, 60, 1))); }
+static void matmul_extra(tile_case *c) { PRODUCT(.m = n(c, 40), .n = n(c, 35), .k = n(c, 50)); }
+static void batched_extra(tile_case *c) { PRODUCT(.batch = n(c, 3), .m = n(c, 50), .n = n(c, 68), .k = n(c, 24)); }
+static void conv_1x1_wide_symbolic(tile_case *c) {
+    tile_result(c, CONV(.n = s(c, "N", 2), .ic = n(c, 24), .h = s(c, "H", 10), .w = s(c, "W", 11), .oc = 40, .kh = 1, .kw = 1));
+}
 static void conv_1x1_stride(tile_case *c) { tile_result(c, CONV(CONV_SIZES(18, 9, 12, 20, 1), .stride = 2)); }
 static void conv_3x3(tile_case *c) { tile_result(c, CONV(CONV_SIZES(5, 11, 14, 18, 3), .pad = 1)); }
 static void conv_3x3_no_pad(tile_case *c) { tile_result(c, CONV(CONV_SIZES(5, 11, 14, 18, 3))); }
@@ -184,6 +194,7 @@ static const row rows[] = {
     ROW(matmul), ROW(matmul_odd), ROW(matmul_deep), ROW(matmul_weights), ROW(matmul_symbolic), ROW(matmul_empty_sum), ROW(matmul_nothing), ROW(matmul_rows_symbolic),
     ROW(matmul_transposed), ROW(matmul_transposed_odd), ROW(gemm_constants), ROW(vector_matrix), ROW(few_rows), ROW(batched),
     ROW(batched_transposed), ROW(batch_of_rows), ROW(shared_left), ROW(batch_of_constants),
+    ROW(conv_1x1_extra), ROW(conv_1x1_extra_deep), ROW(conv_1x1_extra_many), ROW(conv_1x1_extra_square), ROW(matmul_extra), ROW(batched_extra), ROW(conv_1x1_wide_symbolic),
     ROW(conv_1x1), ROW(conv_1x1_stride), ROW(conv_3x3), ROW(conv_3x3_no_pad), ROW(conv_3x3_stride), ROW(conv_3x3_dilated),
     ROW(conv_dilated_strided), ROW(conv_5x5_stride_3), ROW(conv_stem), ROW(conv_stride_beyond_kernel), ROW(conv_small_map), ROW(conv_groups),
     ROW(conv_batch), ROW(conv_symbolic), ROW(conv_1x1_symbolic), ROW(conv_runtime_weights), ROW(conv_deep), ROW(conv_row_kernel),
@@ -261,8 +272,24 @@ static void asks_ahead(void **state) {
     }
 }
 
+/* 49 columns are three vectors of 16 and one of whose sums each tile of rows has a vector; 55 are four. */
+static void extra_columns(void **state) {
+    (void)state;
+    static const struct { int64_t columns; int extra; } wanted[] = {{49, 1}, {100, 4}, {196, 4}, {55, 0}, {64, 0}, {784, 0}};
+    for (size_t i = 0; i < OPF_COUNT(wanted); i++) {
+        tile_case *c = tile_case_new();
+        const char *why = NULL;
+        PRODUCT(.m = n(c, 96), .n = n(c, wanted[i].columns), .k = n(c, 64), .a_constant = true);
+        assert_true(tile_schedule(c, "x86-64-v4", &why));
+        assert_int_equal(c->nest.tile->extra, wanted[i].extra);
+        assert_true(!wanted[i].extra || !c->nest.tile->packs_tail);
+        tile_case_free(c);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(extra_columns),
         cmocka_unit_test(refused),
         cmocka_unit_test(asks_ahead),
         cmocka_unit_test(every_instruction_set),
