@@ -84,11 +84,12 @@ static double roundoff(opf_dtype dtype) {
     }
 }
 
-/* k roundings of the size of e; an infinity is exact. */
+/* k roundings of the size of e; an infinity is exact, and so is a NaN: whether it may be something else, its operands' bounds say. */
 static const opf_expr *rounded(bounding *b, const opf_expr *e, double k) {
     double u = roundoff((opf_dtype)e->dtype);
     if (u <= 0) return NULL;
-    return opf_select(b->pool, unary(b, OPF_OP_ISINF, e), number(b, 0), plus(b, scaled(b, k * u, magnitude(b, e)), number(b, UNDERFLOW)));
+    const opf_expr *special = opf_binary(b->pool, OPF_OP_OR, unary(b, OPF_OP_ISINF, e), unary(b, OPF_OP_ISNAN, e));
+    return opf_select(b->pool, special, number(b, 0), plus(b, scaled(b, k * u, magnitude(b, e)), number(b, UNDERFLOW)));
 }
 
 /* ---- operations ---- */
@@ -346,13 +347,24 @@ static int bound_sum(bounding *b, const opf_stage *stage, const opf_expr *term) 
     return add_stage(b, stage, OPF_COMBINE_NONE, opf_select(b->pool, opf_binary(b->pool, OPF_OP_GT, error, most), number(b, INFINITY), error));
 }
 
+/* A product in parts, which may leave what float32 holds though all of it does not: past its largest number anything may come; where a
+ * part is lost in denormals, what follows it multiplies the loss. */
+static int bound_partial_products(bounding *b, const opf_stage *stage, const opf_expr *most) {
+    int large = add_stage(b, stage, OPF_COMBINE_PROD, larger(b, most, number(b, 1)));
+    const opf_expr *largest = load_stage(b, stage, large, OPF_FLOAT32), *lost = scaled(b, UNDERFLOW * terms_of(b, stage), largest);
+    return add_stage(b, stage, OPF_COMBINE_NONE, opf_select(b->pool, opf_binary(b->pool, OPF_OP_GT, largest, number(b, FLT_MAX)), number(b, INFINITY), lost));
+}
+
 /* |product of a| - |product of what they may be| <= product of (|a| + ea), times the sum of the shares ea / (|a| + ea). */
 static int bound_product(bounding *b, const opf_stage *stage, const opf_expr *term) {
-    if (!term) return -1;
+    bool partial = stage->accumulator == OPF_FLOAT32;
+    if (!term) return partial ? bound_partial_products(b, stage, magnitude(b, stage->body)) : -1;
     const opf_expr *most = plus(b, magnitude(b, stage->body), term), *zero = number(b, 0);
     const opf_expr *share = opf_select(b->pool, opf_binary(b->pool, OPF_OP_GT, term, zero), over(b, term, most), zero);
     int product = add_stage(b, stage, OPF_COMBINE_PROD, most), shares = add_stage(b, stage, OPF_COMBINE_SUM, share);
-    return add_stage(b, stage, OPF_COMBINE_NONE, times(b, load_stage(b, stage, product, OPF_FLOAT32), load_stage(b, stage, shares, OPF_FLOAT32)));
+    const opf_expr *grown = times(b, load_stage(b, stage, product, OPF_FLOAT32), load_stage(b, stage, shares, OPF_FLOAT32));
+    const opf_expr *parts = partial ? load_stage(b, stage, bound_partial_products(b, stage, most), OPF_FLOAT32) : NULL;
+    return add_stage(b, stage, OPF_COMBINE_NONE, plus(b, grown, parts));
 }
 
 /* Of a reduction: the combined bounds of its terms, in stages of their own. */

@@ -142,8 +142,9 @@ static void compare(opf_group_check *c, const opf_tensor *got, const opf_tensor 
         if (isfinite(bound) && bound > c->most) c->most = bound;
         if (error == 0 && !(bits && a == 0 && signbit(a) != signbit(b))) continue;
         if (error > c->error || isnan(error)) c->error = error;
-        /* where infinities or NaN come in, no bound is finite; then a NaN on one side alone is what counts */
-        bool beyond = isfinite(bound) ? bits || !(error <= bound) : bounds && isnan(a) != isnan(b) && !c->spreads;
+        /* An infinite bound says that anything may come, a NaN too: an infinity of either sign lies in front. Where infinities or NaN
+         * are operands the bound is NaN; then a NaN on one side alone is what counts. */
+        bool beyond = isfinite(bound) ? bits || !(error <= bound) : bounds && isnan(bound) && isnan(a) != isnan(b) && !c->spreads;
         c->beyond += beyond;
         c->overflown += beyond && !isfinite(a) && !isnan(b);
         c->open += !beyond && !isfinite(bound);

@@ -6,6 +6,8 @@
  *
  * A later kernel is moved forward to its companions only past steps that it has nothing to do with. What a stretch reads and
  * writes is needed until its last step ends; that is why it may hold only so many bytes. */
+#include <math.h>
+
 #include "ops/counts.h"
 #include "plan/planner.h"
 
@@ -51,7 +53,10 @@ static bool is_fence(const opf_program *program, const opf_step *step) {
 
 /* ---- which kernels ---- */
 
-static double work_of(const opf_step *step) { return step->work * (double)opf_dim_nominal(step->points); }
+/* An open size may be negative at nominal sizes: then the run ends with an error, and nothing is to be weighed. */
+static double nominal(opf_dim dim) { return fmax(0, (double)opf_dim_nominal(dim)); }
+
+static double work_of(const opf_step *step) { return fmax(0, step->work) * nominal(step->points); }
 
 /* Would be alone on its thread at nominal sizes, and takes no memory as it begins. */
 static bool is_small(const opf_program *program, const opf_step *step) {
@@ -64,7 +69,7 @@ static bool is_small(const opf_program *program, const opf_step *step) {
 static double result_bytes(const opf_program *program, const opf_step *step) {
     double bytes = 0;
     for (int k = 0; k < step->n_buffers; k++)
-        if (writes(step, k)) bytes += (double)opf_dim_nominal(program->buffers.data[step->buffers[k]].bytes);
+        if (writes(step, k)) bytes += nominal(program->buffers.data[step->buffers[k]].bytes);
     return bytes;
 }
 
@@ -83,7 +88,8 @@ static stretch find(const opf_program *program, size_t first) {
     const opf_step *steps = program->steps.data;
     double bytes = result_bytes(program, &steps[first]), most = (double)program->machine->l2_bytes / SHARE_OF_L2;
     for (size_t i = first + 1; i < program->steps.count && i < first + FURTHEST && found.count < MOST_BESIDE && !is_fence(program, &steps[i]); i++) {
-        double more = is_small(program, &steps[i]) ? result_bytes(program, &steps[i]) : most;
+        if (!is_small(program, &steps[i])) continue;
+        double more = result_bytes(program, &steps[i]);
         if (bytes + more >= most || !may_move(program, first, i)) continue;
         bytes += more;
         found.at[found.count++] = i;

@@ -107,3 +107,9 @@ save("edges", [N("Max", ["x", "floor"], ["equal"]), N("LayerNormalization", ["eq
 # four branches that do not depend on each other, each of one row: nothing to split between threads, and work enough for some
 save("beside", [n for k in range(4) for n in (N("LogSoftmax", [f"x{k}"], [f"p{k}"], axis=-1), N("Softmax", [f"p{k}"], [f"q{k}"], axis=0), N("ReduceLogSumExp", [f"x{k}"], [f"r{k}"], axes=[1]))],
      [port(f"x{k}", [1, 3000 + k]) for k in range(4)], [port(f"{letter}{k}", [1, 3000 + k if letter == "q" else 1]) for k in range(4) for letter in "qr"])
+# more of these: a Gelu of what may be infinite of either sign, a product whose parts leave float32 before a zero comes
+gelu = h.make_graph([N("MatMul", ["x", "row"], ["divisor"]), N("Div", ["y", "divisor"], ["quotient"]), N("BiasGelu", ["quotient", "bias"], ["gelu"], domain="com.microsoft"), N("Mul", ["y", "large"], ["far"]),
+                     N("ReduceProd", ["far"], ["product"], axes=[1])], "edges_gelu", [port("x", [5, 1]), port("y", [5, 16])], [port("gelu", [5, 16]), port("product", [5, 1])],
+                    [constant("row", np.array([[1, -1, 2, 0.5, 0, 3, -2, 1, 1, -0.5, 4, 1, 2, -1, 1, 0.25]], np.float32)), constant("bias", np.linspace(-1, 1, 16, dtype=np.float32)),
+                     constant("large", np.array([1e20, -1e20, 3e19, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 0], np.float32))])
+onnx.save(h.make_model(gelu, opset_imports=[h.make_opsetid("", 17), h.make_opsetid("com.microsoft", 1)], ir_version=8), os.path.join(OUT, "edges_gelu.onnx"))
