@@ -93,7 +93,7 @@ def alone(name, path, threads):
 # ---- print ----
 
 def number(value, form):
-    return format(value, form) if value is not None else "-".rjust(int(form.split(".")[0]))
+    return format(value, form) if value is not None else "-".rjust(int(form.split(".")[0] or 1))
 
 
 def show(row, names):
