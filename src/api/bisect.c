@@ -125,9 +125,9 @@ static const char *remedy_of(const opf_bisection *b, const char *cause, const ch
         {"approximated", "the stated errors of functions are in docs/numerics.md; float64 in this place of the model (a Cast in front of '%s') is nearer"},
     };
     for (size_t i = 0; i < OPF_COUNT(remedies); i++) {
-        const char *at = strstr(cause, remedies[i].sign) ? strstr(remedies[i].remedy, "%s") : NULL;
-        if (at) return opf_arena_printf(b->arena, "%.*s%s%s", (int)(at - remedies[i].remedy), remedies[i].remedy, node, at + 2);
-        if (strstr(cause, remedies[i].sign)) return remedies[i].remedy;
+        if (!strstr(cause, remedies[i].sign)) continue;
+        const char *remedy = remedies[i].remedy, *at = strstr(remedy, "%s");
+        return at ? opf_arena_printf(b->arena, "%.*s%s%s", (int)(at - remedy), remedy, node, at + 2) : remedy;
     }
     return "--fuse=none, or --fuse=FILE with this group taken apart, which `build --check` does by itself; and a report, for the kernel is wrong";
 }

@@ -53,16 +53,26 @@ static void keep_all(opf_values *values, const opf_array *outputs, size_t n, siz
         if (is_numbers(&outputs[i])) keep(values, &outputs[i]);
 }
 
-static bool is_kept(const opf_values *values, const char *name) {
+/* Names of files are changed where a file system wants it: what `run -o` writes for this name. */
+static bool same_name(const char *a, const char *b) {
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    for (; *a && *b; a++, b++)
+        if (*a != *b && !(*a == '_' && !strchr(plain, *b)) && !(*b == '_' && !strchr(plain, *a))) return false;
+    return !*a && !*b;
+}
+
+static const opf_array *find(const opf_values *values, const char *name) {
     for (size_t i = 0; i < values->list.count; i++)
-        if (strcmp(values->list.data[i].name, name) == 0) return true;
-    return false;
+        if (strcmp(values->list.data[i].name, name) == 0) return &values->list.data[i];
+    for (size_t i = 0; i < values->list.count; i++)
+        if (same_name(values->list.data[i].name, name)) return &values->list.data[i];
+    return NULL;
 }
 
 static void note_hidden(opf_values *values, const opf_graph *graph) {
     for (size_t i = 0; i < graph->values.count; i++) {
         const opf_value *value = graph->values.data[i];
-        if (value->producer && !is_kept(values, value->name)) OPF_PUSH(values->arena, &values->hidden, opf_arena_string(values->arena, value->name));
+        if (value->producer && !find(values, value->name)) OPF_PUSH(values->arena, &values->hidden, opf_arena_string(values->arena, value->name));
     }
 }
 
@@ -129,22 +139,6 @@ opf_status opf_values_read(opf_values **out, opf_context *context, const char *f
 }
 
 /* ---- side by side ---- */
-
-/* Names of files are changed where a file system wants it: what `run -o` writes for this name. */
-static bool same_name(const char *a, const char *b) {
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-    for (; *a && *b; a++, b++)
-        if (*a != *b && !(*a == '_' && !strchr(plain, *b)) && !(*b == '_' && !strchr(plain, *a))) return false;
-    return !*a && !*b;
-}
-
-static const opf_array *find(const opf_values *values, const char *name) {
-    for (size_t i = 0; i < values->list.count; i++)
-        if (strcmp(values->list.data[i].name, name) == 0) return &values->list.data[i];
-    for (size_t i = 0; i < values->list.count; i++)
-        if (same_name(values->list.data[i].name, name)) return &values->list.data[i];
-    return NULL;
-}
 
 typedef struct diffing {
     opf_context *context;

@@ -426,25 +426,6 @@ opf_bound_schedule opf_bound_schedule_of(const opf_nest *nest) {
     return (opf_bound_schedule){nest->tile && nest->tile->winograd ? nest->tile->anchor : -1, nest->rescaled_columns, nest->rescaled};
 }
 
-opf_status opf_bound_overflows(bool *out, const opf_group *group, opf_pool *pool, const opf_tensor *const *inputs, const int64_t *symbols, opf_arena *arena) {
-    int n = (int)group->stages.list.count, count = 0, *sums = OPF_ARRAY(arena, int, n + 1);
-    opf_tensor **magnitudes = OPF_ARRAY(arena, opf_tensor *, n + 1);
-    bounding b = {.pool = pool, .arena = arena, .group = group};
-    *out = false;
-    for (size_t i = 0; i < group->stages.inputs.count; i++) OPF_PUSH(arena, &b.stages.inputs, group->stages.inputs.data[i]);
-    for (int i = 0; i < n; i++) OPF_PUSH(arena, &b.stages.list, group->stages.list.data[i]);
-    for (int i = 0; i < n; i++) {
-        const opf_stage *stage = group->stages.list.data[i];
-        if (stage->combiner != OPF_COMBINE_SUM || stage->accumulator != OPF_FLOAT32) continue;
-        const opf_expr *infinite = unary(&b, OPF_OP_ISINF, stage->body);
-        sums[count++] = add_stage(&b, stage, OPF_COMBINE_SUM, opf_select(pool, infinite, number(&b, 0), magnitude(&b, stage->body)));
-    }
-    opf_status status = count ? opf_eval_stage_list(group->nodes.count ? group->nodes.data[0] : NULL, &b.stages, sums, count, inputs, symbols, magnitudes, arena) : OPF_OK;
-    for (int k = 0; k < count && status == OPF_OK; k++)
-        for (int64_t i = 0; magnitudes[k] && i < magnitudes[k]->elements && !*out; i++) *out = !(opf_tensor_get(magnitudes[k], i) <= FLT_MAX);
-    return status;
-}
-
 opf_status opf_bound_group(opf_error_bound *out, const opf_group *group, opf_pool *pool, const opf_tensor *const *inputs, const bool *inexact,
                            const opf_bound_schedule *schedule, const int64_t *symbols, opf_arena *arena) {
     int n = (int)group->stages.list.count, n_results = (int)group->results.count;

@@ -24,10 +24,6 @@ typedef struct opf_bound_schedule {
 opf_status opf_bound_group(opf_error_bound *out, const opf_group *group, opf_pool *pool, const opf_tensor *const *inputs, const bool *inexact,
                            const opf_bound_schedule *schedule, const int64_t *symbols, opf_arena *arena);
 
-/* Do the finite terms of one of the group's sums, all taken as positive, add up beyond what its float32 accumulator holds? On the way
- * to a sum that the evaluator, in double, knows, the program's may then be infinite, with both signs even. */
-opf_status opf_bound_overflows(bool *out, const opf_group *group, opf_pool *pool, const opf_tensor *const *inputs, const int64_t *symbols, opf_arena *arena);
-
 /* How the nest sums. */
 opf_bound_schedule opf_bound_schedule_of(const opf_nest *nest);
 

@@ -24,7 +24,6 @@ typedef struct opf_group_check {
     opf_group_verdict verdict;
     int64_t elements, beyond;  /* how many are beyond their bound */
     int64_t open;              /* how many differ where no finite bound can be stated */
-    int64_t overflown;         /* those of `beyond` that are no finite number where the evaluator's is one, or an infinity */
     int64_t worst;             /* element furthest from its reference in units of its bound; -1: none differs */
     double got, expected, bound; /* there */
     double error, most;        /* largest error and largest finite bound of all elements */

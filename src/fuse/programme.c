@@ -14,61 +14,34 @@ static const double LEAST_GAIN = 0.002;
 
 /* ---- states of growth ---- */
 
-static void *copy(opf_arena *arena, const void *data, size_t count, size_t size) { return opf_arena_copy(arena, data, count * size); }
-
 opf_growth_state *opf_growth_save(const opf_growth *growth)
 {
     const opf_fuser *fuser = growth->fuser;
-    opf_arena *arena = fuser->arena;
-    size_t n = (size_t)fuser->n_nodes, groups = (size_t)fuser->n_groups;
-    opf_growth_state *state = OPF_NEW(arena, opf_growth_state);
-    *state = (opf_growth_state){
-        .members = copy(arena, growth->members, groups, sizeof *growth->members),
-        .light = copy(arena, growth->light, groups, sizeof *growth->light),
-        .view = copy(arena, growth->view, groups, sizeof *growth->view),
-        .closed = copy(arena, growth->closed, groups, sizeof *growth->closed),
-        .prologue = copy(arena, growth->prologue, n, sizeof *growth->prologue),
-        .band = copy(arena, growth->band, n, sizeof *growth->band),
-        .band_bytes = copy(arena, growth->band_bytes, n, sizeof *growth->band_bytes),
-        .order = copy(arena, growth->order, groups, sizeof *growth->order),
-        .place = copy(arena, growth->place, groups, sizeof *growth->place),
-        .group_of = copy(arena, fuser->group_of, n, sizeof *fuser->group_of),
-        .kinds = copy(arena, fuser->group_kinds, groups, sizeof *fuser->group_kinds),
-        .formed = copy(arena, fuser->formed, groups, sizeof *fuser->formed),
-        .n_events = fuser->fusion->trace->events.count,
-    };
+    size_t nodes = (size_t)fuser->n_nodes, groups = (size_t)fuser->n_groups;
+    opf_growth_state *state = OPF_NEW(fuser->arena, opf_growth_state);
+    state->n_events = fuser->fusion->trace->events.count;
+#define SAVE(owner, type, array, count) state->array = opf_arena_copy(fuser->arena, owner->array, count * sizeof(type));
+    OPF_GROWTH_KEPT(SAVE)
+#undef SAVE
     return state;
-}
-
-static void restore(void *to, const void *from, size_t count, size_t size)
-{
-    if (count)
-        memcpy(to, from, count * size);
 }
 
 void opf_growth_load(opf_growth *growth, const opf_growth_state *state)
 {
     opf_fuser *fuser = growth->fuser;
-    size_t n = (size_t)fuser->n_nodes, groups = (size_t)fuser->n_groups;
-    restore(growth->members, state->members, groups, sizeof *growth->members);
-    restore(growth->light, state->light, groups, sizeof *growth->light);
-    restore(growth->view, state->view, groups, sizeof *growth->view);
-    restore(growth->closed, state->closed, groups, sizeof *growth->closed);
-    restore(growth->prologue, state->prologue, n, sizeof *growth->prologue);
-    restore(growth->band, state->band, n, sizeof *growth->band);
-    restore(growth->band_bytes, state->band_bytes, n, sizeof *growth->band_bytes);
-    restore(growth->order, state->order, groups, sizeof *growth->order);
-    restore(growth->place, state->place, groups, sizeof *growth->place);
-    restore(fuser->group_of, state->group_of, n, sizeof *fuser->group_of);
-    restore(fuser->group_kinds, state->kinds, groups, sizeof *fuser->group_kinds);
-    restore(fuser->formed, state->formed, groups, sizeof *fuser->formed);
+    size_t nodes = (size_t)fuser->n_nodes, groups = (size_t)fuser->n_groups;
+#define LOAD(owner, type, array, count) \
+    if (count > 0)                      \
+        memcpy(owner->array, state->array, count * sizeof(type));
+    OPF_GROWTH_KEPT(LOAD)
+#undef LOAD
     for (int g = 0; g < fuser->n_groups; g++)
         growth->latest[g].source = -1;
 }
 
 /* ---- atoms ---- */
 
-static void number_atoms(opf_planner *planner)
+static void number_atoms(opf_plan_search *planner)
 {
     const opf_growth *growth = planner->growth;
     const opf_fuser *fuser = growth->fuser;
@@ -83,7 +56,7 @@ static void number_atoms(opf_planner *planner)
     planner->n_words = (planner->n_atoms + 63) / 64;
 }
 
-static uint64_t **new_table(const opf_planner *planner)
+static uint64_t **new_table(const opf_plan_search *planner)
 {
     uint64_t **table = OPF_ARRAY(planner->arena, uint64_t *, planner->n_atoms + 1);
     for (int a = 0; a < planner->n_atoms; a++)
@@ -91,7 +64,7 @@ static uint64_t **new_table(const opf_planner *planner)
     return table;
 }
 
-static void link(opf_planner *planner, int from, int to)
+static void link(opf_plan_search *planner, int from, int to)
 {
     if (from < 0 || to < 0 || from == to)
         return;
@@ -99,7 +72,16 @@ static void link(opf_planner *planner, int from, int to)
     opf_bits_set(planner->reads[to], from);
 }
 
-static void link_atoms(opf_planner *planner)
+/* What can be reached from an atom: its neighbours, and what can be reached from these. */
+static void add_ways(const opf_plan_search *planner, uint64_t **ways, const uint64_t *neighbours, int atom)
+{
+    opf_bits_add(ways[atom], neighbours, planner->n_words);
+    for (int b = 0; b < planner->n_atoms; b++)
+        if (opf_bits_has(neighbours, b))
+            opf_bits_add(ways[atom], ways[b], planner->n_words);
+}
+
+static void link_atoms(opf_plan_search *planner)
 {
     const opf_growth *growth = planner->growth;
     const opf_fuser *fuser = growth->fuser;
@@ -112,20 +94,16 @@ static void link_atoms(opf_planner *planner)
         }
     }
     for (int a = 0; a < planner->n_atoms; a++)
-        for (int b = 0; b < a; b++)
-            for (int w = 0; opf_bits_has(planner->reads[a], b) && w < planner->n_words; w++)
-                planner->before[a][w] |= planner->before[b][w] | planner->reads[a][w];
+        add_ways(planner, planner->before, planner->reads[a], a);
     for (int a = planner->n_atoms - 1; a >= 0; a--)
-        for (int b = planner->n_atoms - 1; b > a; b--)
-            for (int w = 0; opf_bits_has(planner->readers[a], b) && w < planner->n_words; w++)
-                planner->behind[a][w] |= planner->behind[b][w] | planner->readers[a][w];
+        add_ways(planner, planner->behind, planner->readers[a], a);
 }
 
-static opf_planner *new_planner(opf_growth *growth, opf_arena *arena)
+static opf_plan_search *new_planner(opf_growth *growth, opf_arena *arena)
 {
-    opf_planner *planner = OPF_NEW(arena, opf_planner);
+    opf_plan_search *planner = OPF_NEW(arena, opf_plan_search);
     int n = growth->fuser->n_groups;
-    *planner = (opf_planner){
+    *planner = (opf_plan_search){
         .growth = growth,
         .arena = arena,
         .interner = opf_interner_new(),
@@ -149,7 +127,7 @@ typedef struct opf_down_set {
 } opf_down_set;
 
 typedef struct opf_programme {
-    opf_planner *planner;
+    opf_plan_search *planner;
     opf_map known;                  /* set → opf_down_set */
     opf_down_set **of_size, **end;  /* per number of atoms: first and last found */
     OPF_VEC(const opf_plan_group *) *of_first; /* per atom: the groups of which it is the lowest */
@@ -179,7 +157,7 @@ static opf_down_set *down_set(opf_programme *programme, const uint64_t *bits, in
 /* Every possible group that may come next. */
 static void extend(opf_programme *programme, opf_down_set *set)
 {
-    const opf_planner *planner = programme->planner;
+    const opf_plan_search *planner = programme->planner;
     int n_words = planner->n_words;
     for (int a = 0; a < planner->n_atoms; a++) {
         if (opf_bits_has(set->atoms, a) || !opf_bits_within(planner->reads[a], set->atoms, n_words))
@@ -203,7 +181,7 @@ static void extend(opf_programme *programme, opf_down_set *set)
 /* The whole graph as a down-set, with its cheapest plan; NULL where there are too many down-sets. */
 static const opf_down_set *run(opf_programme *programme)
 {
-    opf_planner *planner = programme->planner;
+    opf_plan_search *planner = programme->planner;
     opf_arena *arena = planner->arena;
     programme->known = opf_map_new(arena);
     programme->of_size = OPF_ARRAY(arena, opf_down_set *, planner->n_atoms + 1);
@@ -224,7 +202,7 @@ static const opf_down_set *run(opf_programme *programme)
 
 /* ---- the better of both ---- */
 
-static double greedy_seconds(opf_planner *planner, const opf_growth_state *base, const opf_growth_state *greedy)
+static double greedy_seconds(opf_plan_search *planner, const opf_growth_state *base, const opf_growth_state *greedy)
 {
     double seconds = 0;
     for (int g = 0; g < planner->growth->fuser->n_groups; g++) {
@@ -241,7 +219,7 @@ static double greedy_seconds(opf_planner *planner, const opf_growth_state *base,
     return seconds;
 }
 
-static void mark(bool *per_node, const opf_planner *planner, const uint64_t *atoms)
+static void mark(bool *per_node, const opf_plan_search *planner, const uint64_t *atoms)
 {
     for (int a = 0; atoms && a < planner->n_atoms; a++)
         for (size_t m = 0; opf_bits_has(atoms, a) && m < planner->growth->members[planner->groups[a]].count; m++)
@@ -249,7 +227,7 @@ static void mark(bool *per_node, const opf_planner *planner, const uint64_t *ato
 }
 
 /* The groups of the cheapest plan, made from atoms in the order in which they run. */
-static void make(opf_planner *planner, const opf_down_set *whole)
+static void make(opf_plan_search *planner, const opf_down_set *whole)
 {
     opf_growth *growth = planner->growth;
     OPF_VEC(const opf_plan_group *) groups = {0};
@@ -273,7 +251,7 @@ static void make(opf_planner *planner, const opf_down_set *whole)
 
 typedef enum opf_comparison { STAYS, BETTER, TOO_MANY_ATOMS, TOO_MANY_GROUPS, TOO_MANY_SETS } opf_comparison;
 
-static opf_comparison compare(opf_planner *planner, const opf_growth_state *base, const opf_growth_state *greedy, opf_plans *plan, const opf_down_set **whole)
+static opf_comparison compare(opf_plan_search *planner, const opf_growth_state *base, const opf_growth_state *greedy, opf_plans *plan, const opf_down_set **whole)
 {
     opf_fuser *fuser = planner->growth->fuser;
     opf_programme programme = {.planner = planner};
@@ -315,7 +293,7 @@ bool opf_growth_plan(opf_growth *growth, const opf_growth_state *base)
     opf_plans *plan = &fuser->fusion->plans;
     opf_growth_state *greedy = opf_growth_save(growth);
     opf_growth_load(growth, base);
-    opf_planner *planner = new_planner(growth, opf_arena_new());
+    opf_plan_search *planner = new_planner(growth, opf_arena_new());
     const opf_down_set *whole = NULL;
     opf_comparison comparison = compare(planner, base, greedy, plan, &whole);
     *plan = (opf_plans){plan->greedy_seconds, plan->seconds, plan->down_sets, plan->groups, comparison <= BETTER, comparison == BETTER,

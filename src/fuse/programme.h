@@ -11,14 +11,26 @@
 #include "base/map.h"
 #include "fuse/growth.h"
 
-/* What the steps of growth change: kept, so that the groups can be as they were. */
+/* What the steps of growth change: OF(owner, type of an element, array, number of elements). */
+#define OPF_GROWTH_KEPT(OF)                     \
+    OF(growth, opf_node_list, members, groups)  \
+    OF(growth, bool, light, groups)             \
+    OF(growth, bool, view, groups)              \
+    OF(growth, bool, closed, groups)            \
+    OF(growth, bool, prologue, nodes)           \
+    OF(growth, bool, band, nodes)               \
+    OF(growth, int64_t, band_bytes, nodes)      \
+    OF(growth, int, order, groups)              \
+    OF(growth, int, place, groups)              \
+    OF(fuser, int, group_of, nodes)             \
+    OF(fuser, opf_kind, group_kinds, groups)    \
+    OF(fuser, opf_rule_number, formed, groups)
+
+/* All of it, so that the groups can be as they were. */
 typedef struct opf_growth_state {
-    opf_node_list *members;
-    bool *light, *view, *closed, *prologue, *band;
-    int64_t *band_bytes;
-    int *order, *place, *group_of;
-    opf_kind *kinds;
-    opf_rule_number *formed;
+#define OPF_KEPT_ARRAY(owner, type, array, count) type *array;
+    OPF_GROWTH_KEPT(OPF_KEPT_ARRAY)
+#undef OPF_KEPT_ARRAY
     size_t n_events;
 } opf_growth_state;
 
@@ -38,7 +50,7 @@ typedef struct opf_plan_group {
     double seconds;                 /* what it costs (opf_plan_price) */
 } opf_plan_group;
 
-typedef struct opf_planner {
+typedef struct opf_plan_search {
     opf_growth *growth;             /* each atom a group of its own */
     opf_arena *arena;
     opf_interner *interner;         /* of sets, as bytes */
@@ -50,7 +62,7 @@ typedef struct opf_planner {
     bool *blocks;                   /* per atom: may be in a nest in blocks of rows */
     OPF_VEC(opf_plan_group *) possible; /* in the order in which they were found; single atoms first */
     int n_judged;
-} opf_planner;
+} opf_plan_search;
 
 static inline bool opf_bits_has(const uint64_t *bits, int i) { return bits[i / 64] >> (i % 64) & 1; }
 static inline void opf_bits_set(uint64_t *bits, int i) { bits[i / 64] |= UINT64_C(1) << (i % 64); }
@@ -70,13 +82,19 @@ static inline bool opf_bits_meet(const uint64_t *a, const uint64_t *b, int n_wor
     return false;
 }
 
+static inline void opf_bits_add(uint64_t *to, const uint64_t *from, int n_words)
+{
+    for (int w = 0; w < n_words; w++)
+        to[w] |= from[w];
+}
+
 /* The set as one pointer, equal for equal sets; it lives as long as the planner. */
-const uint64_t *opf_plan_set(opf_planner *planner, const uint64_t *bits);
+const uint64_t *opf_plan_set(opf_plan_search *planner, const uint64_t *bits);
 
 /* Fills `possible`: single atoms, the groups of the greedy plan (`greedy`, which grew from `base`), and what grows out of these by
  * one atom at a time. False where more than OPF_PLAN_MOST_JUDGED sets would have to be judged. */
 enum { OPF_PLAN_MOST_JUDGED = 2048 };
-bool opf_plan_find_groups(opf_planner *planner, const opf_growth_state *base, const opf_growth_state *greedy);
+bool opf_plan_find_groups(opf_plan_search *planner, const opf_growth_state *base, const opf_growth_state *greedy);
 
 /* Seconds that a group costs beyond the operations that every plan needs once: its bytes, what it reads again, a kernel's start. */
 double opf_plan_price(const opf_group *group, double again_bytes, opf_pool *pool);

@@ -10,21 +10,15 @@
 
 /* ---- sets ---- */
 
-const uint64_t *opf_plan_set(opf_planner *planner, const uint64_t *bits)
+const uint64_t *opf_plan_set(opf_plan_search *planner, const uint64_t *bits)
 {
     return (const uint64_t *)(const void *)opf_intern_n(planner->interner, (const char *)bits, (size_t)planner->n_words * sizeof *bits);
 }
 
-static uint64_t *new_bits(const opf_planner *planner) { return OPF_ARRAY(planner->arena, uint64_t, planner->n_words); }
-
-static void add_bits(uint64_t *to, const uint64_t *from, int n_words)
-{
-    for (int w = 0; w < n_words; w++)
-        to[w] |= from[w];
-}
+static uint64_t *new_bits(const opf_plan_search *planner) { return OPF_ARRAY(planner->arena, uint64_t, planner->n_words); }
 
 /* The set's atoms by number, as groups of the growth; `head` in front. */
-static void set_groups(opf_planner *planner, const uint64_t *atoms, int head)
+static void set_groups(opf_plan_search *planner, const uint64_t *atoms, int head)
 {
     opf_growth *growth = planner->growth;
     growth->set.count = 0;
@@ -35,7 +29,7 @@ static void set_groups(opf_planner *planner, const uint64_t *atoms, int head)
             OPF_PUSH(planner->arena, &growth->set, planner->groups[a]);
 }
 
-static opf_plan_group *entry_of(opf_planner *planner, const uint64_t *bits)
+static opf_plan_group *entry_of(opf_plan_search *planner, const uint64_t *bits)
 {
     const uint64_t *atoms = opf_plan_set(planner, bits);
     opf_plan_group *entry = opf_map_get(&planner->known, atoms);
@@ -49,7 +43,7 @@ static opf_plan_group *entry_of(opf_planner *planner, const uint64_t *bits)
             continue;
         entry->first = entry->first < 0 ? a : entry->first;
         entry->count++;
-        add_bits(needs, planner->reads[a], planner->n_words);
+        opf_bits_add(needs, planner->reads[a], planner->n_words);
     }
     for (int w = 0; w < planner->n_words; w++)
         needs[w] &= ~atoms[w];
@@ -70,7 +64,7 @@ double opf_plan_price(const opf_group *group, double again_bytes, opf_pool *pool
 }
 
 /* The set as one group, in the planner's arena; false where its stages cannot be written in one another. */
-static bool compose(opf_planner *planner, const uint64_t *atoms, opf_group *group)
+static bool compose(opf_plan_search *planner, const uint64_t *atoms, opf_group *group)
 {
     opf_growth *growth = planner->growth;
     opf_fuser *fuser = growth->fuser;
@@ -90,14 +84,14 @@ static bool compose(opf_planner *planner, const uint64_t *atoms, opf_group *grou
 }
 
 /* Bytes that a nest in blocks of rows reads once more for each block. */
-static double again_bytes(opf_planner *planner, const opf_plan_group *entry, const opf_group *group)
+static double again_bytes(opf_plan_search *planner, const opf_plan_group *entry, const opf_group *group)
 {
     if (entry->rule != OPF_RULE_BLOCKS)
         return 0;
     return (double)opf_blocks_fit(group, planner->growth->fuser->settings, planner->growth->fuser->pool, planner->arena).bytes;
 }
 
-static bool costs_nothing(const opf_planner *planner, const opf_plan_group *entry)
+static bool costs_nothing(const opf_plan_search *planner, const opf_plan_group *entry)
 {
     const opf_growth *growth = planner->growth;
     int group = planner->groups[entry->first];
@@ -105,7 +99,7 @@ static bool costs_nothing(const opf_planner *planner, const opf_plan_group *entr
     return entry->count == 1 && (growth->view[group] || in_place);
 }
 
-static void admit(opf_planner *planner, opf_plan_group *entry)
+static void admit(opf_plan_search *planner, opf_plan_group *entry)
 {
     opf_group group;
     if (!compose(planner, entry->atoms, &group))
@@ -117,10 +111,10 @@ static void admit(opf_planner *planner, opf_plan_group *entry)
 
 /* ---- the forms of growth ---- */
 
-static bool is_on(const opf_planner *planner, opf_rule_number rule) { return !opf_rule_is_off(planner->growth->fuser->settings, rule); }
+static bool is_on(const opf_plan_search *planner, opf_rule_number rule) { return !opf_rule_is_off(planner->growth->fuser->settings, rule); }
 
 /* Nobody but `user` reads what the set computes. */
-static bool read_only_by(const opf_planner *planner, const opf_plan_group *set, const opf_plan_group *user)
+static bool read_only_by(const opf_plan_search *planner, const opf_plan_group *set, const opf_plan_group *user)
 {
     for (int a = 0; a < planner->n_atoms; a++) {
         if (!opf_bits_has(set->atoms, a))
@@ -137,14 +131,14 @@ static bool read_only_by(const opf_planner *planner, const opf_plan_group *set, 
     return true;
 }
 
-static opf_rule_number judge(opf_planner *planner, const opf_plan_group *entry, opf_growth_judge by, opf_kind *kind)
+static opf_rule_number judge(opf_plan_search *planner, const opf_plan_group *entry, opf_growth_judge by, opf_kind *kind)
 {
     set_groups(planner, entry->atoms, -1);
     planner->n_judged++;
     return opf_growth_judge_set(planner->growth, opf_growth_united(planner->growth), kind, by).rule;
 }
 
-static bool all_blocks(const opf_planner *planner, const opf_plan_group *entry)
+static bool all_blocks(const opf_plan_search *planner, const opf_plan_group *entry)
 {
     for (int a = 0; a < planner->n_atoms; a++)
         if (opf_bits_has(entry->atoms, a) && !planner->blocks[a])
@@ -152,7 +146,7 @@ static bool all_blocks(const opf_planner *planner, const opf_plan_group *entry)
     return true;
 }
 
-static void try_rows(opf_planner *planner, opf_plan_group *entry)
+static void try_rows(opf_plan_search *planner, opf_plan_group *entry)
 {
     opf_kind kind = OPF_KIND_OPAQUE;
     if (!is_on(planner, OPF_RULE_ROWS) || judge(planner, entry, opf_growth_judge_rows, &kind) != OPF_RULE_ROWS)
@@ -163,7 +157,7 @@ static void try_rows(opf_planner *planner, opf_plan_group *entry)
     admit(planner, entry);
 }
 
-static void try_blocks(opf_planner *planner, opf_plan_group *entry)
+static void try_blocks(opf_plan_search *planner, opf_plan_group *entry)
 {
     opf_kind kind = OPF_KIND_OPAQUE;
     if (!is_on(planner, OPF_RULE_BLOCKS) || !all_blocks(planner, entry) || judge(planner, entry, opf_growth_judge_blocks, &kind) != OPF_RULE_BLOCKS)
@@ -174,7 +168,7 @@ static void try_blocks(opf_planner *planner, opf_plan_group *entry)
 }
 
 /* Light work in front of a contraction or window that alone reads it. */
-static void try_prologue(opf_planner *planner, opf_plan_group *entry, const opf_plan_group *source, const opf_plan_group *sink)
+static void try_prologue(opf_plan_search *planner, opf_plan_group *entry, const opf_plan_group *source, const opf_plan_group *sink)
 {
     opf_growth *growth = planner->growth;
     opf_group producer, user;
@@ -186,9 +180,9 @@ static void try_prologue(opf_planner *planner, opf_plan_group *entry, const opf_
     if (sink->rule == OPF_RULE_BLOCKS && judge(planner, entry, opf_growth_judge_blocks, &kind) != OPF_RULE_BLOCKS)
         return;
     uint64_t *front = new_bits(planner);
-    add_bits(front, source->atoms, planner->n_words);
+    opf_bits_add(front, source->atoms, planner->n_words);
     if (sink->front)
-        add_bits(front, sink->front, planner->n_words);
+        opf_bits_add(front, sink->front, planner->n_words);
     entry->rule = sink->rule == OPF_RULE_SINGLE ? OPF_RULE_PROLOGUE : sink->rule;
     entry->kind = sink->kind;
     entry->head = sink->head;
@@ -200,7 +194,7 @@ static void try_prologue(opf_planner *planner, opf_plan_group *entry, const opf_
 static bool is_planned(const opf_plan_group *entry) { return entry->rule == OPF_RULE_BLOCKS || entry->rule == OPF_RULE_BAND || entry->rule == OPF_RULE_SHARED_OPERAND; }
 
 /* A window in front of a product at single points that alone reads it. */
-static void try_band(opf_planner *planner, opf_plan_group *entry, const opf_plan_group *source, const opf_plan_group *sink)
+static void try_band(opf_plan_search *planner, opf_plan_group *entry, const opf_plan_group *source, const opf_plan_group *sink)
 {
     opf_growth *growth = planner->growth;
     opf_kind kind = OPF_KIND_OPAQUE;
@@ -220,11 +214,11 @@ static void try_band(opf_planner *planner, opf_plan_group *entry, const opf_plan
     admit(planner, entry);
 }
 
-static bool is_view(const opf_planner *planner, const opf_plan_group *entry) { return entry->count == 1 && planner->growth->view[planner->groups[entry->first]]; }
-static bool is_closed(const opf_planner *planner, int atom) { return planner->growth->closed[planner->groups[atom]]; }
+static bool is_view(const opf_plan_search *planner, const opf_plan_group *entry) { return entry->count == 1 && planner->growth->view[planner->groups[entry->first]]; }
+static bool is_closed(const opf_plan_search *planner, int atom) { return planner->growth->closed[planner->groups[atom]]; }
 
 /* May all of the set be one kernel, size and a user's patterns apart from its form? */
-static bool may_be_one(opf_planner *planner, const opf_plan_group *entry)
+static bool may_be_one(opf_plan_search *planner, const opf_plan_group *entry)
 {
     size_t nodes = 0;
     for (int a = 0; a < planner->n_atoms; a++) {
@@ -239,17 +233,17 @@ static bool may_be_one(opf_planner *planner, const opf_plan_group *entry)
 }
 
 /* `sink` reads `source`: the two, with all that lies between, as one group. */
-static void consider(opf_planner *planner, const opf_plan_group *source, const opf_plan_group *sink)
+static void consider(opf_plan_search *planner, const opf_plan_group *source, const opf_plan_group *sink)
 {
     int n_words = planner->n_words;
     uint64_t *whole = new_bits(planner), *ahead = new_bits(planner), *behind = new_bits(planner);
-    add_bits(whole, source->atoms, n_words);
-    add_bits(whole, sink->atoms, n_words);
+    opf_bits_add(whole, source->atoms, n_words);
+    opf_bits_add(whole, sink->atoms, n_words);
     for (int a = 0; a < planner->n_atoms; a++) {
         if (!opf_bits_has(whole, a))
             continue;
-        add_bits(ahead, planner->before[a], n_words);
-        add_bits(behind, planner->behind[a], n_words);
+        opf_bits_add(ahead, planner->before[a], n_words);
+        opf_bits_add(behind, planner->behind[a], n_words);
     }
     for (int w = 0; w < n_words; w++)
         whole[w] |= ahead[w] & behind[w];
@@ -275,14 +269,14 @@ static void consider(opf_planner *planner, const opf_plan_group *source, const o
 
 /* ---- growing ---- */
 
-static opf_plan_group *single(opf_planner *planner, int atom)
+static opf_plan_group *single(opf_plan_search *planner, int atom)
 {
     uint64_t *bits = new_bits(planner);
     opf_bits_set(bits, atom);
     return entry_of(planner, bits);
 }
 
-static void add_single(opf_planner *planner, int atom)
+static void add_single(opf_plan_search *planner, int atom)
 {
     opf_growth *growth = planner->growth;
     int group = planner->groups[atom];
@@ -295,7 +289,7 @@ static void add_single(opf_planner *planner, int atom)
 }
 
 /* The atoms of these nodes; false where there is but one, or some are folded. */
-static bool atoms_of(const opf_planner *planner, const opf_growth_state *base, opf_node *const *nodes, size_t n, uint64_t *bits)
+static bool atoms_of(const opf_plan_search *planner, const opf_growth_state *base, opf_node *const *nodes, size_t n, uint64_t *bits)
 {
     int count = 0;
     for (size_t i = 0; i < n; i++) {
@@ -309,7 +303,7 @@ static bool atoms_of(const opf_planner *planner, const opf_growth_state *base, o
 }
 
 /* The groups of the greedy plan, as it has made them. */
-static void add_greedy(opf_planner *planner, const opf_growth_state *base, const opf_growth_state *greedy)
+static void add_greedy(opf_plan_search *planner, const opf_growth_state *base, const opf_growth_state *greedy)
 {
     for (int g = 0; g < planner->growth->fuser->n_groups; g++) {
         const opf_node_list *members = &greedy->members[g];
@@ -326,7 +320,7 @@ static void add_greedy(opf_planner *planner, const opf_growth_state *base, const
                 opf_bits_set(band, atom);
         }
         entry->rule = greedy->formed[g];
-        entry->kind = greedy->kinds[g];
+        entry->kind = greedy->group_kinds[g];
         entry->light = greedy->light[g];
         entry->head = planner->atoms[g];
         entry->front = front;
@@ -337,7 +331,7 @@ static void add_greedy(opf_planner *planner, const opf_growth_state *base, const
 }
 
 /* What the greedy plan has made on its way: sets that one atom at a time may not lead to. */
-static void add_stages_of_greedy(opf_planner *planner, const opf_growth_state *base, const opf_growth_state *greedy)
+static void add_stages_of_greedy(opf_plan_search *planner, const opf_growth_state *base, const opf_growth_state *greedy)
 {
     const opf_trace *trace = planner->growth->fuser->fusion->trace;
     for (size_t e = base->n_events; e < greedy->n_events; e++) {
@@ -357,7 +351,7 @@ static void add_stages_of_greedy(opf_planner *planner, const opf_growth_state *b
     }
 }
 
-static void grow_one(opf_planner *planner, const opf_plan_group *from)
+static void grow_one(opf_plan_search *planner, const opf_plan_group *from)
 {
     for (int a = 0; a < planner->n_atoms; a++) {
         if (opf_bits_has(from->atoms, a) || is_closed(planner, a))
@@ -369,7 +363,7 @@ static void grow_one(opf_planner *planner, const opf_plan_group *from)
     }
 }
 
-bool opf_plan_find_groups(opf_planner *planner, const opf_growth_state *base, const opf_growth_state *greedy)
+bool opf_plan_find_groups(opf_plan_search *planner, const opf_growth_state *base, const opf_growth_state *greedy)
 {
     for (int a = 0; a < planner->n_atoms; a++)
         add_single(planner, a);

@@ -6,6 +6,7 @@
  * the largest that the other operand can be. */
 #include <math.h>
 
+#include "expr/node.h"
 #include "loop/tile_internal.h"
 
 enum { LARGEST = 1 << 24, /* whole numbers up to here are floats */ FEWEST_ROWS = 4 /* fewer would read constants that have become four times as large */ };
@@ -24,9 +25,10 @@ const opf_expr *opf_tiler_as_float(opf_pool *pool, const opf_expr *e) {
 typedef struct range { double low, high; } range;
 
 static bool range_of_type(unsigned dtype, range *out) {
-    if (dtype == OPF_INT8) *out = (range){-128, 127};
-    else if (dtype == OPF_UINT8) *out = (range){0, 255};
-    else return false;
+    int64_t low, high;
+    if (dtype != OPF_INT8 && dtype != OPF_UINT8) return false;
+    opf_dtype_range((opf_dtype)dtype, &low, &high);
+    *out = (range){(double)low, (double)high};
     return true;
 }
 

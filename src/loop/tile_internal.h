@@ -45,6 +45,8 @@ bool opf_tiler_pack(opf_tiler *tiler);      /* constants: the groups that pack t
 
 bool opf_tiler_fill(opf_tiler *tiler);      /* of bands: the nest that computes the operand's lines (bands.c) */
 
+enum { OPF_TILE_MOST_EXTRA = 4 }; /* columns behind the last whole vector that need none of their own (opf_tile.extra) */
+
 /* Sums of integers (tile_integers.c): is each, and every part of it, a whole number that float32 holds? True for sums of floats.
  * Behind opf_tiler_operands. */
 bool opf_tiler_integers(opf_tiler *tiler);

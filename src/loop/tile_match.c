@@ -224,12 +224,11 @@ static bool walks_together(const opf_tiler *tiler, const candidate *c, const opf
 /* How many columns an operand gives whose last own axis is axes[last]: lines that lie behind each other and all but fill vectors
  * together (tile_sizes.c: columns behind the last whole vector) count as one. */
 static int64_t columns_of(const opf_tiler *tiler, const candidate *c, const int *axes, int last, const opf_expr *own, const opf_expr *other) {
-    enum { FEW_BEHIND = 4 };
     if (last < 0) return 0;
     int64_t size = opf_dim_nominal(c->extents[axes[last]]), lines, lanes = tiler->nest->machine->lanes;
     if (last == 0 || !opf_expr_has_var(own, axes[last - 1]) || opf_expr_has_var(other, axes[last - 1])) return size;
     if (!walks_together(tiler, c, own, axes[last - 1], axes[last]) || !opf_is_int(c->extents[axes[last]], &size) || !opf_is_int(c->extents[axes[last - 1]], &lines)) return size;
-    return size * lines >= lanes && size * lines % lanes <= FEW_BEHIND ? size * lines : size;
+    return size * lines >= lanes && size * lines % lanes <= OPF_TILE_MOST_EXTRA ? size * lines : size;
 }
 
 /* B, and with it the columns: the operand that alone walks along the last such axis, unless that is too short for a vector

@@ -105,14 +105,14 @@ int64_t opf_tiler_wanted(const opf_tiler *tiler, opf_knob choice, int64_t of, in
 
 /* 49 columns are three vectors of 16 and one more. A fourth vector would be a quarter of the work for one column: it can do with one
  * multiply-add a step and tile instead, whose lanes are the tile's rows. Where a copy of the last columns would be needed, none is. */
-enum { MOST_EXTRA = 4, MOST_BLOCK_COLUMNS = 256 };
+enum { MOST_BLOCK_COLUMNS = 256 };
 static const double WORTH_IT = 0.98; /* of the cycles without */
 
 static int extra_columns(const opf_tiler *tiler) {
     const opf_tile *tile = tiler->tile;
     int64_t columns, lanes = tiler->nest->machine->lanes;
     if (tile->b.source != OPF_SOURCE_ROWS || !opf_is_int(tile->columns, &columns) || columns < lanes || columns > MOST_BLOCK_COLUMNS - lanes) return 0;
-    return columns % lanes <= MOST_EXTRA ? (int)(columns % lanes) : 0;
+    return columns % lanes <= OPF_TILE_MOST_EXTRA ? (int)(columns % lanes) : 0;
 }
 
 /* A vector of A, one of B's columns in all lanes, and the extra sums beside those of the panel. */
@@ -145,7 +145,7 @@ static void search_extra(const opf_tiler *tiler, int64_t rows, double cycles, in
     double best = WORTH_IT * cycles;
     for (int height = 4; extra && height <= least(rows, machine->lanes); height++)
         for (int width = 1; width <= 3; width++) {
-            if (height % interleave || !extra_fits(machine, vectors, height, width, extra) || !extra_of(tiler, rows, height, width)) continue;
+            if (height % interleave || !extra_of(tiler, rows, height, width)) continue;
             double cost = extra_cycles(rows, vectors, height, width, extra);
             if (cost >= best) continue;
             best = cost;

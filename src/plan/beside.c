@@ -45,10 +45,10 @@ static bool depend(const opf_program *program, const opf_step *a, const opf_step
 
 /* Steps that nothing is moved past: marks, checks, and steps that may find sizes. */
 static bool is_fence(const opf_program *program, const opf_step *step) {
-    if (step->kind > OPF_RUN_LIBRARY) return true;
-    bool counts = false;
-    for (size_t i = 0; i < program->n_symbols && step->kind == OPF_RUN_LIBRARY; i++) counts = counts || program->sources[i].input < 0;
-    return counts;
+    if (step->kind != OPF_RUN_LIBRARY) return step->kind > OPF_RUN_LIBRARY;
+    for (size_t i = 0; i < program->n_symbols; i++)
+        if (program->sources[i].input < 0) return true;
+    return false;
 }
 
 /* ---- which kernels ---- */
