@@ -336,11 +336,13 @@ static int spread(bounding *b, const opf_stage *stage, int sum) {
     return add_stage(b, &like, OPF_COMBINE_MAX, term);
 }
 
-/* A sum whose terms are n roundings off altogether; infinite where their magnitudes may be more than a float32 accumulator holds. */
+/* A sum whose terms are n roundings off altogether; infinite where one of them, or their magnitudes together, may be more than a
+ * float32 accumulator holds. */
 static int bound_sum(bounding *b, const opf_stage *stage, const opf_expr *term) {
     double u = roundoff(stage->accumulator), n = terms_of(b, stage), roundings = n - 1 < 6 * sqrt(n) ? n - 1 : 6 * sqrt(n);
     b->out->has_sum = true;
     if (u > 0) term = plus(b, term, scaled(b, roundings * u, magnitude(b, stage->body)));
+    if (stage->accumulator == OPF_FLOAT32) term = open_beyond(b, stage->body, term);
     int sum = term ? add_stage(b, stage, OPF_COMBINE_SUM, term) : -1;
     if (sum < 0 || stage->accumulator != OPF_FLOAT32 || roundings <= 0) return sum;
     const opf_expr *error = load_stage(b, stage, sum, OPF_FLOAT32), *most = number(b, roundings * u * FLT_MAX);

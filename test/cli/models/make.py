@@ -97,13 +97,13 @@ newer = h.make_graph([N("Relu", ["x"], ["y"])], "newer", [port("x", [2])], [port
 onnx.save(h.make_model(newer, opset_imports=[h.make_opsetid("", 99)], ir_version=10), os.path.join(OUT, "opset_newer.onnx"))
 vector = h.make_graph([N("DictVectorizer", ["x"], ["y"], domain="ai.onnx.ml", string_vocabulary=["ant", "bee"])], "vector", [h.make_value_info("x", h.make_map_type_proto(T.STRING, h.make_tensor_type_proto(T.FLOAT, [])))], [port("y", None)])
 onnx.save(h.make_model(vector, opset_imports=[h.make_opsetid("", 17), h.make_opsetid("ai.onnx.ml", 3)], ir_version=8), os.path.join(OUT, "map_input.onnx"))
-# quotients by what may be zero of either sign, a divisor and sums beyond float32, a product of many terms
+# quotients by what may be zero of either sign, a divisor and sums beyond float32 (also of one term alone), a product of many terms
 save("edges", [N("Max", ["x", "floor"], ["equal"]), N("LayerNormalization", ["equal", "scale"], ["normed"]), N("Div", ["equal", "normed"], ["quotient"]), N("Clip", ["quotient", "one", "two"], ["edge"]),
                N("Mul", ["x", "large"], ["far"]), N("Sigmoid", ["far"], ["sigmoid"]), N("Mul", ["far", "sigmoid"], ["swish"]), N("Mul", ["x", "huge"], ["big"]), N("ReduceL2", ["big"], ["length"], axes=[1]),
-               N("ReduceProd", ["far"], ["product"], axes=[1])],
-     [port("x", [8, 7])], [port("edge", [8, 7]), port("swish", [8, 7]), port("length", [8, 1]), port("product", [8, 1])],
+               N("ReduceProd", ["far"], ["product"], axes=[1]), N("Unsqueeze", ["big", "last"], ["alone"]), N("ReduceL2", ["alone"], ["size"], axes=[2])],
+     [port("x", [8, 7])], [port("edge", [8, 7]), port("swish", [8, 7]), port("length", [8, 1]), port("product", [8, 1]), port("size", [8, 7, 1])],
      [constant("floor", np.float32(50.7)), constant("scale", np.array([0.97, -0.22, 1.66, -1.1, 0.3, 0.7, -2.2], np.float32)), constant("one", np.float32(1)), constant("two", np.float32(2)),
-      constant("large", np.float32(-60)), constant("huge", np.float32(3e19))])
+      constant("large", np.float32(-60)), constant("huge", np.float32(3e19)), constant("last", np.array([2], np.int64))])
 # four branches that do not depend on each other, each of one row: nothing to split between threads, and work enough for some
 save("beside", [n for k in range(4) for n in (N("LogSoftmax", [f"x{k}"], [f"p{k}"], axis=-1), N("Softmax", [f"p{k}"], [f"q{k}"], axis=0), N("ReduceLogSumExp", [f"x{k}"], [f"r{k}"], axes=[1]))],
      [port(f"x{k}", [1, 3000 + k]) for k in range(4)], [port(f"{letter}{k}", [1, 3000 + k if letter == "q" else 1]) for k in range(4) for letter in "qr"])
