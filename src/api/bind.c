@@ -48,7 +48,8 @@ static opf_status bind(opf_model *bound, const opf_array *inputs) {
     for (;;) {
         opf_module *module;
         opf_status status = opf_model_as_read(&module, bound);
-        if (status != OPF_OK || !module->by_value.count) return status;
+        if (status == OPF_OK && !module->by_value.count) return opf_check_declared(module, bound->context->diags);
+        if (status != OPF_OK) return status;
         for (size_t i = 0; i < module->by_value.count && status == OPF_OK; i++) {
             const opf_value *input = module->by_value.data[i];
             const opf_array *array = &inputs[input->input_index];

@@ -244,6 +244,7 @@ opf_status opf_check(opf_context *context, const char *path, const char *format,
         find_missing(&c, c.module->graph);
         status = opf_context_type(context, c.module);
         c.typed = status == OPF_OK;
+        if (c.typed) status = opf_check_declared(c.module, context->diags);
     }
     opf_text text = {0};
     if (json) print_json(&c, path, &text);

@@ -191,6 +191,7 @@ static opf_status load(opf_model **out, opf_context *context, opf_source source)
     opf_model *model = opf_model_new(context, source);
     opf_module *module;
     opf_status status = opf_model_as_read(&module, model);
+    if (status == OPF_OK) status = opf_check_declared(module, context->diags);
     if (status != OPF_OK) {
         opf_model_free(model);
         return status;

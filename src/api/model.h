@@ -39,6 +39,10 @@ opf_status opf_context_type(const opf_context *context, opf_module *module);
 opf_status opf_model_read(opf_module **out, const opf_model *model);
 opf_status opf_model_type(const opf_model *model, opf_module *module);
 
+/* Compares the outputs of a typed module with what the file declares of them: an error where a run would hand out another type, a
+ * warning where it would hand out another shape. What waits for the value of an input is left out. (declared.c) */
+opf_status opf_check_declared(const opf_module *module, opf_diags *diags);
+
 opf_model *opf_model_new(opf_context *context, opf_source source); /* nothing read yet */
 void opf_model_describe(opf_model *model);                         /* fills the ports from the module as read */
 

@@ -17,6 +17,13 @@ void opf_emit_library_head(const opf_library *library, opf_entry_form form, opf_
 /* All functions behind the program's own `opf_entry`, which has been declared. */
 void opf_emit_library_functions(const opf_program *program, const opf_library *library, opf_text *out);
 
+/* Of these, those that deal in sizes. What the solver refuses has numbers behind those of the program's checks and of the inputs bound
+ * by value; the problems' texts, in order; the largest number. (library_sizes.c) */
+void opf_emit_library_sizes(const opf_program *program, const opf_library *library, opf_text *out);
+const char *opf_library_solver(const opf_program *program); /* the name of the function that gives symbols or a problem */
+void opf_emit_size_problems(const opf_program *program, opf_text *out);
+size_t opf_library_most_problem(const opf_program *program);
+
 /* A kernel's text without guards and without helpers of names that `printed` holds; what it prints is noted there (shared.c). */
 void opf_emit_shared_once(opf_interner *names, opf_map *printed, const char *kernel, opf_text *out);
 

@@ -99,7 +99,8 @@ static void print_fixed_sizes(const opf_library *library, const char *upper, opf
 static void print_sizes(const opf_program *program, const opf_library *library, opf_text *out) {
     const char *name = library->name;
     opf_text_printf(out, "/* input_dims[i] is the shape of input i. All functions that return int give 0, or the number of a condition on\n"
-                         " * the inputs that does not hold; %s_problem(number) says it in words. */\n", name);
+                         " * the inputs that does not hold: sizes that do not fit each other%s; %s_problem(number)\n"
+                         " * says it in words. */\n", program->n_symbols ? ", that are negative, or that no memory holds" : "", name);
     if (library->takes_memory) opf_text_add(out, "/* Runs also give a negative number where a step could not be done: heap->problem says why. */\n");
     if (opf_program_has_counts(program)) opf_text_printf(out, "/* The largest shape that the output can have; %s_run_dims gives the one that it has. */\n", name);
     opf_text_printf(out, "int %s_output_dims(const int64_t *const *input_dims, int output, int64_t *dims);\n", name);

@@ -40,6 +40,7 @@ static void emit_texts(const opf_program *program, opf_text *out) {
 static void emit_weights(const opf_program *program, const opf_library *library, opf_text *out) {
     if (!library->constants_given) emit_data(library, out);
     emit_texts(program, out);
+    if (!program->weights.count) return;
     opf_text_add(out, library->constants_given ? "static const int64_t weight_at[] = {\n" : "static const void *const weight[] = {\n");
     for (size_t i = 0; i < program->weights.count; i++) {
         bool text = program->weights.data[i].tensor->dtype == OPF_STRING;
@@ -51,7 +52,6 @@ static void emit_weights(const opf_program *program, const opf_library *library,
         opf_emit_comment(program->weights.data[i].value->name, out);
         opf_text_add(out, "\n");
     }
-    if (!program->weights.count) opf_text_add(out, library->constants_given ? "    -1,\n" : "    0,\n");
     opf_text_add(out, "};\n\n");
 }
 
@@ -85,7 +85,8 @@ static void emit_problems(const opf_program *program, const opf_library *library
         opf_emit_quoted(module->bound.data[i].input->name, out);
         opf_text_add(out, "' must hold the value that the program was made for\",\n");
     }
-    opf_text_printf(out, "    };\n    return number < 0 ? \"a step could not be done: heap->problem says why\" : number <= %zu ? problems[number] : \"unknown problem\";\n}\n", program->checks.count + module->bound.count);
+    opf_emit_size_problems(program, out);
+    opf_text_printf(out, "    };\n    return number < 0 ? \"a step could not be done: heap->problem says why\" : number <= %zu ? problems[number] : \"unknown problem\";\n}\n", opf_library_most_problem(program));
 }
 
 /* The values of bound inputs, and a function that gives the number of the one that differs, counted from 1. */
@@ -106,31 +107,30 @@ static void emit_bound(const opf_module *module, opf_text *out) {
 
 /* ---- functions ---- */
 
-static void emit_sizes(const opf_library *library, size_t symbols, opf_text *out) {
-    opf_text_printf(out, "int %s_output_dims(const int64_t *const *input_dims, int output, int64_t *dims) {\n    int64_t symbols[%zu];\n"
-                         "    int problem = opf_entry.solve(input_dims, symbols);\n    if (!problem) opf_entry.output_most(symbols, output, dims);\n    return problem;\n}\n\n",
-                    library->name, symbols);
-    opf_text_printf(out, "size_t %s_workspace_bytes_on(const int64_t *const *input_dims, int threads) {\n    int64_t symbols[%zu];\n"
-                         "    return opf_entry.solve(input_dims, symbols) ? 0 : opf_entry.workspace_bytes(symbols, threads);\n}\n\n",
-                    library->name, symbols);
-    opf_text_printf(out, "size_t %s_workspace_bytes(const int64_t *const *input_dims) { return %s_workspace_bytes_on(input_dims, 1); }\n\n", library->name, library->name);
+/* The constants' addresses in what the caller gives. */
+static void emit_given_weights(const opf_program *program, const opf_library *library, opf_text *out) {
+    size_t n = program->weights.count;
+    if (!library->constants_given) return;
+    if (!n && !program->packed_bytes) opf_text_add(out, "    (void)weights; // it has none\n");
+    if (!n) return;
+    opf_text_printf(out, "    const void *weight[%zu];\n    for (int k = 0; k < %zu; k++) weight[k] = weight_at[k] < 0 ? 0 : (const char *)weights + weight_at[k];\n", n, n);
+    for (size_t i = 0; i < n; i++)
+        if (program->weights.data[i].tensor->dtype == OPF_STRING) opf_text_printf(out, "    weight[%zu] = texts_%zu;\n", i, i);
 }
 
 /* NAME_run_on does the work of all. */
 static void emit_run_on(const opf_program *program, const opf_library *library, size_t symbols, opf_text *out) {
     opf_emit_library_head(library, OPF_ENTRY_RUN_ON, out);
-    opf_text_printf(out, " {\n    int64_t symbols[%zu];\n    int problem = opf_entry.solve(input_dims, symbols);\n    if (problem) return problem;\n", symbols);
+    opf_text_printf(out, " {\n    int64_t symbols[%zu];\n    int problem = %s(input_dims, symbols);\n    if (problem) return problem;\n", symbols, opf_library_solver(program));
     if (program->module->bound.count) opf_text_printf(out, "    if ((problem = find_other(inputs))) return %zu + problem;\n", program->checks.count);
-    if (library->constants_given)
-        opf_text_printf(out, "    const void *weight[%zu];\n    for (int k = 0; k < %zu; k++) weight[k] = weight_at[k] < 0 ? 0 : (const char *)weights + weight_at[k];\n",
-                        program->weights.count + 1, program->weights.count + !program->weights.count);
-    for (size_t i = 0; i < program->weights.count && library->constants_given; i++)
-        if (program->weights.data[i].tensor->dtype == OPF_STRING) opf_text_printf(out, "    weight[%zu] = texts_%zu;\n", i, i);
+    emit_given_weights(program, library, out);
     if (library->takes_memory) opf_text_add(out, "    heap->problem = 0;\n");
-    opf_text_add(out, "    const opf_frame frame = {.inputs = inputs, .outputs = outputs, .weights = weight, .symbols = symbols, .workspace = workspace, .hook = hook,\n");
-    if (library->takes_memory) opf_text_add(out, "                             .heap = heap,\n");
-    if (library->constants_given) opf_text_printf(out, "                             .packed = (char *)weights + %lld};\n", (long long)library->packed_offset);
-    else opf_text_printf(out, "                             .packed = (void *)(%s_data + %lld)};\n", library->name, (long long)library->packed_offset);
+    opf_text_add(out, "    const opf_frame frame = {.inputs = inputs, .outputs = outputs, .symbols = symbols, .workspace = workspace, .hook = hook");
+    if (program->weights.count) opf_text_add(out, ",\n                             .weights = weight");
+    if (library->takes_memory) opf_text_add(out, ",\n                             .heap = heap");
+    if (program->packed_bytes && library->constants_given) opf_text_printf(out, ",\n                             .packed = (char *)weights + %lld", (long long)library->packed_offset);
+    else if (program->packed_bytes) opf_text_printf(out, ",\n                             .packed = (void *)(%s_data + %lld)", library->name, (long long)library->packed_offset);
+    opf_text_add(out, "};\n");
     opf_text_printf(out, "    problem = opf_entry.run(&frame);\n    for (int k = 0; k < %zu && output_dims && !problem; k++)\n"
                          "        if (output_dims[k]) opf_entry.output_dims(symbols, k, output_dims[k]);\n    return problem;\n}\n\n",
                     program->fusion->graph->outputs.count);
@@ -146,7 +146,7 @@ void opf_emit_library_functions(const opf_program *program, const opf_library *l
     size_t symbols = program->n_symbols ? program->n_symbols : 1;
     emit_weights(program, library, out);
     emit_bound(program->module, out);
-    emit_sizes(library, symbols, out);
+    opf_emit_library_sizes(program, library, out);
     emit_run_on(program, library, symbols, out);
     emit_run(library, OPF_ENTRY_RUN, out);
     if (opf_program_has_counts(program)) emit_run(library, OPF_ENTRY_RUN_DIMS, out);

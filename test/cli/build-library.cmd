@@ -17,6 +17,14 @@ int main(void) {
     printf("%d %d: %g %g\n", (int)y_dims[0], (int)y_dims[1], y[0], y[1]);
     b_dims[0] = 4;
     puts(my_net_problem(my_net_run(inputs, dims, outputs, workspace)));
+    int64_t refused[][3] = {{-2, 3, 1}, {2, -3, 1}, {INT64_MIN, INT64_MIN, INT64_MIN}, {INT64_MAX, INT64_MAX, 1}, {1 << 30, 1, 1 << 30}};
+    for (int k = 0; k < 5; k++) {
+        a_dims[0] = refused[k][0], a_dims[1] = b_dims[0] = refused[k][1], b_dims[1] = refused[k][2];
+        int problem = my_net_run(inputs, dims, outputs, workspace);
+        printf("%d %d, %zu bytes: %s\n", problem, my_net_output_dims(dims, 0, y_dims), my_net_workspace_bytes(dims), my_net_problem(problem));
+    }
+    a_dims[0] = 0, a_dims[1] = b_dims[0] = 3, b_dims[1] = 1;
+    printf("%d\n", my_net_run(inputs, dims, outputs, workspace));
     return 0;
 }
 END

@@ -40,6 +40,8 @@ save("unknown", [N("Relu", ["x"], ["a"]), N("Frobnicate", ["a"], ["b"], name="fi
      [port("x", [2])], [port("y", [2])])
 save("by_value", [N("Neg", ["axes"], ["negative"]), N("ReduceSum", ["x", "negative"], ["r"], keepdims=1), N("Tile", ["r", "repeats"], ["y"])],
      [port("x", ["n", 4]), port("axes", [1], T.INT64), port("repeats", ["k"], T.INT64)], [port("y", ["p", "q"])])
+save("declared_shape", [N("Relu", ["x"], ["y"]), N("Neg", ["x"], ["z"])], [port("x", ["n", 3])], [port("y", [2, 4]), port("z", [2, 3])])
+save("declared_type", [N("Relu", ["x"], ["y"])], [port("x", [2, 3])], [port("y", ["n", 3], T.INT64)])
 save("attribute", [N("Softmax", ["x"], ["y"], axis=1.5)], [port("x", [2, 3])], [port("y", [2, 3])])
 save("same_file", [N("Relu", ["x"], ["a/b"]), N("Neg", ["x"], ["a_b"])], [port("x", [2])], [port("a/b", [2]), port("a_b", [2])])
 save("random", [N("RandomNormalLike", ["x"], ["normal"], mean=1.0, scale=2.0), N("RandomNormalLike", ["x"], ["another"], mean=1.0, scale=2.0),
