@@ -83,19 +83,34 @@ static opf_hash hash_values(const opf_model *model) {
     return key;
 }
 
+/* Operators, patterns with their kernels, and groups that the user gives. False: the file of groups cannot be read; the pipeline says so. */
+static bool print_own(const opf_session *session, opf_text *out) {
+    const opf_context *context = session->model->context;
+    opf_text_printf(out, "operators %s\n", opf_hash_print(opf_user_ops_key(context->operators)).text);
+    opf_text_printf(out, "patterns %s\n", opf_hash_print(context->patterns->key).text);
+    if (!context->options.groups_file) return true;
+    opf_diags *quiet = opf_diags_new();
+    opf_mapping file = {0};
+    bool good = opf_file_map(&file, context->options.groups_file, quiet) == OPF_OK;
+    if (good) opf_text_printf(out, "groups '%s' %s\n", context->options.groups_file, opf_hash_print(opf_hash_bytes(file.data, file.size)).text);
+    opf_file_unmap(&file);
+    opf_diags_free(quiet);
+    return good;
+}
+
 static bool is_eligible(const opf_session *session) {
     const opf_context *context = session->model->context;
     const opf_options *options = &context->options;
     for (size_t i = 0; session->model->values && i < session->model->n_inputs; i++)
         if (session->model->values[i] && session->model->values[i]->dtype == OPF_STRING) return false; /* addresses */
-    return !options->groups_file && !options->dump_after && !options->stop_after && !options->time_passes && !context->on_fusion &&
-           opf_user_ops_count(context->operators) == 0 && context->patterns->list.count == 0;
+    return !options->dump_after && !options->stop_after && !options->time_passes && !context->on_fusion;
 }
 
 bool opf_session_image_key(opf_hash *out, const opf_session *session, const opf_module *module) {
     opf_arena *arena = opf_arena_new();
     opf_text text = {0};
-    bool good = is_eligible(session) && opf_build_id(out) && print_target(session, arena, &text) && print_schedules(session, arena, &text);
+    bool good = is_eligible(session) && opf_build_id(out) && print_target(session, arena, &text) && print_schedules(session, arena, &text) &&
+                print_own(session, &text);
     if (good) {
         print_options(session, &text);
         *out = opf_hash_combine(*out, opf_hash_bytes(opf_text_string(&text), text.length));

@@ -9,6 +9,7 @@
 struct opf_user_ops {
     opf_arena *arena;
     OPF_VEC(const opf_scalar_op_entry *) list;
+    opf_hash key;
 };
 
 opf_user_ops *opf_user_ops_new(opf_arena *arena) {
@@ -75,9 +76,14 @@ opf_status opf_user_ops_add(opf_user_ops *ops, const char *text, const char *sou
         if (problem.text) OPF_PUSH(ops->arena, &lines.problems, problem);
     }
     opf_status status = report(&lines, source, diags);
-    for (size_t k = 0; k < lines.entries.count && status == OPF_OK; k++) OPF_PUSH(ops->arena, &ops->list, &lines.entries.data[k]);
-    return status;
+    if (status != OPF_OK) return status;
+    for (size_t k = 0; k < lines.entries.count; k++) OPF_PUSH(ops->arena, &ops->list, &lines.entries.data[k]);
+    ops->key = opf_hash_combine(ops->key, opf_hash_bytes(source, strlen(source)));
+    ops->key = opf_hash_combine(ops->key, opf_hash_bytes(text, strlen(text)));
+    return OPF_OK;
 }
+
+opf_hash opf_user_ops_key(const opf_user_ops *ops) { return ops->key; }
 
 /* ---- looking up ---- */
 

@@ -95,6 +95,7 @@ void opf_pattern_function_file(opf_pattern_reader *reader, const char *path, con
     if (opf_onnx_read_function(&module, path, name, aside) == OPF_OK) {
         taking t = {.reader = reader, .arena = reader->arena, .place = place, .numbers = opf_map_new(reader->arena)};
         take_graph(&t, module->graph);
+        for (size_t i = 0; i < module->files.count; i++) opf_pattern_note_read(reader, path, module->files.data[i].data, module->files.data[i].size);
         opf_module_free(module);
     } else {
         const char *why = opf_diags_count(aside) ? opf_diags_at(aside, 0)->message : "cannot be read";

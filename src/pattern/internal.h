@@ -15,6 +15,7 @@ typedef struct opf_pattern_reader {
     bool failed;             /* within the pattern at hand */
     opf_status status;
     opf_pattern *pattern;    /* being read */
+    opf_hash key;            /* of what has been read */
 } opf_pattern_reader;
 
 /* Reports at `place` of the text, the first problem of a pattern only. Returns false. */
@@ -28,6 +29,7 @@ bool opf_pattern_number(opf_pattern_reader *reader, double *out, bool *whole); /
 const char *opf_pattern_quoted(opf_pattern_reader *reader); /* "…"; NULL where none stands here, or it does not end (reported) */
 opf_pattern_operator opf_pattern_operator_name(opf_pattern_reader *reader); /* Name or domain::Name; name NULL: reported */
 opf_pattern_node *opf_pattern_node_add(opf_pattern_reader *reader);          /* NULL: too many, reported */
+void opf_pattern_note_read(opf_pattern_reader *reader, const char *path, const void *data, size_t size); /* into the key */
 const char *opf_pattern_beside(const opf_pattern_reader *reader, const char *file); /* the path of a file beside the source */
 
 void opf_pattern_chain(opf_pattern_reader *reader);         /* chain.c: behind the word `chain` */

@@ -10,6 +10,7 @@
 #ifndef OPF_PATTERN_PATTERN_H
 #define OPF_PATTERN_PATTERN_H
 
+#include "base/hash.h"
 #include "ops/library.h"
 
 typedef enum opf_pattern_action { OPF_PATTERN_FORCE, OPF_PATTERN_FORBID, OPF_PATTERN_PREFER, OPF_PATTERN_BIND } opf_pattern_action;
@@ -79,6 +80,7 @@ typedef struct opf_pattern {
 typedef struct opf_patterns {
     opf_arena *arena;
     OPF_VEC(opf_pattern *) list;
+    opf_hash key;            /* of all that was read for them, with the names it came under: the same key, the same patterns */
 } opf_patterns;
 
 opf_patterns *opf_patterns_new(opf_arena *arena);

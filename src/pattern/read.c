@@ -144,6 +144,11 @@ static const char *file_name(opf_pattern_reader *reader) {
     return NULL;
 }
 
+void opf_pattern_note_read(opf_pattern_reader *reader, const char *path, const void *data, size_t size) {
+    reader->key = opf_hash_combine(reader->key, opf_hash_bytes(path, strlen(path)));
+    reader->key = opf_hash_combine(reader->key, opf_hash_bytes(data, size));
+}
+
 /* The whole text of a file beside the pattern file; NULL: reported. */
 static const char *file_text(opf_pattern_reader *reader, const char *file, const char *place) {
     opf_diags *aside = opf_diags_new();
@@ -152,6 +157,7 @@ static const char *file_text(opf_pattern_reader *reader, const char *file, const
     if (opf_file_map(&mapping, path, aside) != OPF_OK) opf_pattern_fail(reader, place, "'%.200s' %.200s", path, opf_diags_at(aside, 0)->message);
     else if (mapping.size && memchr(mapping.data, '\0', mapping.size)) opf_pattern_fail(reader, place, "'%.200s' is no text: it holds a zero byte", path);
     else text = opf_arena_string_n(reader->arena, mapping.size ? (const char *)mapping.data : "", mapping.size);
+    if (text) opf_pattern_note_read(reader, path, text, mapping.size);
     opf_file_unmap(&mapping);
     opf_diags_free(aside);
     return text;
@@ -381,6 +387,8 @@ opf_status opf_patterns_add(opf_patterns *patterns, const char *text, const char
     opf_pattern_reader reader = {.arena = patterns->arena, .diags = diags, .status = OPF_OK};
     reader.source = opf_arena_string(patterns->arena, source);
     reader.text = reader.at = opf_arena_string(patterns->arena, text);
+    reader.key = patterns->key;
+    opf_pattern_note_read(&reader, source, text, strlen(text));
     size_t before = patterns->list.count;
     for (opf_pattern_blanks(&reader); *reader.at; opf_pattern_blanks(&reader)) {
         read_pattern(&reader);
@@ -389,6 +397,7 @@ opf_status opf_patterns_add(opf_patterns *patterns, const char *text, const char
         reader.pattern->place = (int)patterns->list.count;
         OPF_PUSH(patterns->arena, &patterns->list, reader.pattern);
     }
-    if (reader.status != OPF_OK) patterns->list.count = before;
+    if (reader.status == OPF_OK) patterns->key = reader.key;
+    else patterns->list.count = before;
     return reader.status;
 }

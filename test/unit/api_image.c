@@ -101,18 +101,55 @@ static void other_options_are_another_image(void **state) {
             assert_int_equal(is_from_image(&r), warm);
             stop(&r);
         }
-    for (int again = 0; again < 2; again++) { /* patterns are settled, and told of, each time */
-        running own = {.context = opf_context_new()};
-        assert_int_equal(opf_context_set(own.context, "cache", cache), OPF_OK);
-        assert_int_equal(opf_register_pattern(own.context, "pattern apart forbid chain Relu"), OPF_OK);
-        assert_int_equal(opf_model_load(&own.model, own.context, TOUR), OPF_OK);
-        assert_int_equal(opf_session_new(&own.session, own.model), OPF_OK);
-        assert_false(is_from_image(&own));
-        stop(&own);
-    }
     running same = start_with(TOUR, "seed", "7"); /* of made-up inputs */
     assert_true(is_from_image(&same));
     stop(&same);
+}
+
+static void write_text(const char *path, const char *text) {
+    opf_diags *diags = opf_diags_new();
+    assert_int_equal(opf_file_write(path, text, strlen(text), diags), OPF_OK);
+    opf_diags_free(diags);
+}
+
+/* Two starts: the first makes the program where `known` is false, the second never does. The first element of the result. */
+static float expect_twice(const char *path, const char *option, const char *value, bool known) {
+    float first = 0;
+    for (int again = 0; again < 2; again++) {
+        running r = start_with(path, option, value);
+        assert_int_equal(is_from_image(&r), known || again);
+        size_t bytes;
+        float *result = result_of(&r, &bytes);
+        if (again) assert_true(result[0] == first);
+        first = result[0];
+        free(result);
+        stop(&r);
+    }
+    return first;
+}
+
+/* Patterns, the C behind them, and groups: every byte counts, and so does the name that it came under. */
+static void what_the_user_gives_is_part_of_the_key(void **state) {
+    (void)state;
+    size_t bytes;
+    free(cold(CHAIN, &bytes));
+    char *patterns = opf_arena_printf(arena, "%s/own.patterns", cache), *kernel = opf_arena_printf(arena, "%s/own.c", cache), *groups = opf_arena_printf(arena, "%s/groups", cache);
+    const char *copies = "static void own(const opf_kernel_call *call, int part, int parts) {\n"
+                         "    (void)part, (void)parts;\n"
+                         "    for (int64_t i = 0; i < call->outputs[0].dims[0]; i++) ((float *)call->outputs[0].data)[i] = %s;\n}\n";
+    write_text(patterns, "pattern own bind chain Relu kernel own.c own");
+    write_text(kernel, opf_arena_printf(arena, copies, "17"));
+    assert_true(expect_twice(CHAIN, "patterns", patterns, false) == 17);
+    write_text(kernel, opf_arena_printf(arena, copies, "18"));
+    assert_true(expect_twice(CHAIN, "patterns", patterns, false) == 18);
+    write_text(patterns, "pattern other bind chain Relu kernel own.c own");
+    assert_true(expect_twice(CHAIN, "patterns", patterns, false) == 18);
+    write_text(groups, "{\"groups\": [{\"nodes\": [\"Mul_0\", \"Sigmoid_1\"]}, {\"nodes\": [\"Add_2\", \"Relu_3\"]}]}");
+    expect_twice(CHAIN, "fuse", groups, false);
+    write_text(groups, "{\"groups\": [{\"nodes\": [\"Mul_0\", \"Sigmoid_1\", \"Add_2\", \"Relu_3\"]}]}");
+    expect_twice(CHAIN, "fuse", groups, false);
+    write_text(groups, "{\"groups\": [{\"nodes\": [\"Mul_0\", \"Sigmoid_1\"]}, {\"nodes\": [\"Add_2\", \"Relu_3\"]}]}");
+    expect_twice(CHAIN, "fuse", groups, true);
 }
 
 /* The model in memory, with a weight changed: what is stored for the one must not serve the other. */
@@ -229,6 +266,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_warm_start_gives_the_same_bytes),
         cmocka_unit_test(other_options_are_another_image),
+        cmocka_unit_test(what_the_user_gives_is_part_of_the_key),
         cmocka_unit_test(another_file_is_another_image),
         cmocka_unit_test(damaged_files_are_made_again),
         cmocka_unit_test(failures_are_told_in_the_models_words),
