@@ -44,6 +44,7 @@ static opf_status open_catalog(opf_pipeline *p) {
     if (status != OPF_OK) return status;
     opf_catalog_options options = opf_pipeline_catalog(p->context, p->module->arena);
     options.one_file = p->one_file;
+    if (p->policy != given->policy) options.pins = NULL; /* a second program beside the one that is asked for has other kernels */
     if (given->verbose && !p->silent) options.say = remark;
     options.say_data = p->context;
     return opf_catalog_open(&p->catalog, &options, p->context->diags);

@@ -57,6 +57,7 @@ static void print_loops(const opf_nest *nest, opf_text *out) {
     opf_text statements = {0}, declarations = {0};
     opf_statements s = new_statements(nest, &statements);
     opf_emit_block(&s, &nest->code);
+    if (s.stores_past) opf_text_add(&statements, "    opf_past_done();\n");
     opf_emit_declarations(&s, &declarations);
     opf_text_add(&declarations, opf_text_string(&statements));
     print_symbols(nest, opf_text_string(&declarations), out);

@@ -245,6 +245,13 @@ static void print_transpose(opf_statements *s, const opf_code *code) {
          source, text_of(s, code->from, false), text_of(s, code->limit, false), text_of(s, code->to, false));
 }
 
+static void print_past(opf_statements *s, const opf_code *code) {
+    opf_run to = {code->buffer, code->offset};
+    const char *target = run_text(s, &to), *source = run_text(s, &code->operands[0]);
+    s->stores_past = true;
+    line(s, "opf_store_past(%s, %s, %s * %d);", target, source, text_of(s, code->to, true), (int)opf_dtype_bytes(s->nest->buffers.data[code->buffer].dtype, 1));
+}
+
 /* ---- blocks of rows ---- */
 
 static void print_product(opf_statements *s, const opf_code *code) {
@@ -291,6 +298,7 @@ static void print_code(opf_statements *s, const opf_code *code) {
     case OPF_CODE_TRANSPOSE: print_transpose(s, code); break;
     case OPF_CODE_PRODUCT: print_product(s, code); break;
     case OPF_CODE_FRESH: print_fresh(s, code); break;
+    case OPF_CODE_PAST: print_past(s, code); break;
     }
 }
 

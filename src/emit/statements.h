@@ -12,6 +12,7 @@ typedef struct opf_statements {
     const char **buffers;        /* by number */
     bool *used;                  /* by buffer: something reads or writes it */
     bool uses_parts;
+    bool stores_past;            /* past the caches: to be ended */
     const char *unit, *share;    /* names: of the innermost unit and of the share that it runs through */
     int indent;
     opf_text *out;

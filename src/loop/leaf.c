@@ -75,7 +75,20 @@ static opf_block *open_outer(nest *n) {
     return block;
 }
 
-static void one_function_a_loop(opf_scheduler *s, opf_block *block, const opf_range *innermost, opf_targets *targets) {
+/* All lanes of a chunk: a loop a function, or one for all; results past the caches where that is chosen. */
+static void over_lanes(opf_scheduler *s, opf_block *block, const opf_chunk *chunk, opf_targets *targets) {
+    opf_targets own = copied(s, targets), past = {0};
+    if (opf_stores_past(s, targets, chunk->lane)) past = opf_past_arrays(s, block, chunk, &own);
+    if (opf_phases_apply(s, &own, chunk->lane)) {
+        opf_phases(s, block, chunk, &own);
+    } else {
+        opf_ranges lanes = {.count = 1, .at = {{.variable = chunk->lane, .from = opf_int(s->pool, 0), .to = chunk->count}}};
+        opf_body(s, block, &lanes, &own);
+    }
+    opf_past_store(s, block, chunk, &past);
+}
+
+static void in_chunks(opf_scheduler *s, opf_block *block, const opf_range *innermost, opf_targets *targets) {
     opf_block hoisted = {0};
     const opf_expr *guard = opf_hoist(s, &hoisted, innermost, targets);
     if (guard) block = opf_code_if(s, block, guard);
@@ -89,12 +102,17 @@ static void one_function_a_loop(opf_scheduler *s, opf_block *block, const opf_ra
         return;
     }
     opf_substitute_all(s, &slots, innermost->variable, chunk.value);
-    opf_phases(s, opf_chunk_loop(s, block, &chunk, innermost->from, innermost->to), &chunk, targets);
+    block = opf_chunk_loop(s, block, &chunk, innermost->from, innermost->to);
+    over_lanes(s, block, &chunk, targets);
+}
+
+static bool goes_in_chunks(opf_scheduler *s, const opf_targets *targets, int innermost) {
+    bool functions = opf_phases_apply(s, targets, innermost), past = opf_stores_past(s, targets, innermost);
+    return functions || past;
 }
 
 static void innermost_loop(nest *n, const opf_range *innermost, opf_targets *targets) {
-    if (innermost && opf_phases_apply(n->s, targets, innermost->variable))
-        one_function_a_loop(n->s, open_outer(n), innermost, targets);
+    if (innermost && goes_in_chunks(n->s, targets, innermost->variable)) in_chunks(n->s, open_outer(n), innermost, targets);
     else plain_nest(n, innermost, targets);
 }
 
@@ -162,13 +180,7 @@ static void shared_blocks(opf_scheduler *s, opf_block *block, opf_axes *outer, i
         inside = opf_code_share(s, block, &shared, shared.count);
     }
     opf_substitute_all(s, &slots, innermost, chunk.value);
-    if (opf_phases_apply(s, targets, chunk.lane)) {
-        opf_phases(s, inside, &chunk, targets);
-    } else {
-        nest n = {.s = s, .inside = inside};
-        opf_range lanes = {.variable = chunk.lane, .from = opf_int(s->pool, 0), .to = chunk.count};
-        plain_nest(&n, &lanes, targets);
-    }
+    over_lanes(s, inside, &chunk, targets);
 }
 
 static void guarded_append(opf_scheduler *s, opf_block *block, const nest *n, const opf_block *before, const opf_block *share) {
@@ -198,12 +210,12 @@ static void emit_shared(opf_scheduler *s, opf_block *block, const opf_axes *axes
     int innermost = axes->at[axes->count - 1];
     n.outer.count--;
     opf_range range = {.variable = innermost, .from = opf_int(s->pool, 0), .to = opf_extent(s, innermost)};
-    bool functions = opf_phases_apply(s, targets, innermost);
+    bool chunks = goes_in_chunks(s, targets, innermost);
     opf_break found;
     bool cut = n.outer.count > 0 && find_piece(s, targets, &range, &found);
     bool few = opf_nominal_product(s, &n.outer) < FEW_UNITS && nominal(s, innermost) >= 2 * opf_share_size(s);
-    if (!cut && ((n.outer.count == 0 && functions) || (n.outer.count > 0 && few))) {
-        shared_blocks(s, block, &n.outer, innermost, targets, functions ? opf_chunk_size(s) : opf_share_size(s));
+    if (!cut && ((n.outer.count == 0 && chunks) || (n.outer.count > 0 && few))) {
+        shared_blocks(s, block, &n.outer, innermost, targets, chunks ? opf_chunk_size(s) : opf_share_size(s));
         return;
     }
     int64_t whole;
@@ -231,7 +243,7 @@ static void emit_serial(opf_scheduler *s, opf_block *block, const opf_axes *axes
     nest n = {.s = s, .outer = *axes, .inside = block};
     if (chunk) {
         opf_range lanes = {.variable = chunk->lane, .from = opf_int(s->pool, 0), .to = chunk->count};
-        if (opf_phases_apply(s, targets, chunk->lane)) opf_phases(s, open_outer(&n), chunk, targets);
+        if (goes_in_chunks(s, targets, chunk->lane)) over_lanes(s, open_outer(&n), chunk, targets);
         else plain_nest(&n, &lanes, targets);
         return;
     }

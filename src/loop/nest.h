@@ -54,7 +54,8 @@ typedef enum opf_code_kind {
     OPF_CODE_PRODUCT,          /* rows r below `to` and columns c of buffer[offset + r * value + c] = sum over k below depth of
                                   operand 0 [r * from + k] * operand 1 [k * limit + c], by a register tile; whole vectors are
                                   read and written behind the last column */
-    OPF_CODE_TRANSPOSE         /* buffer[offset + r * value + c] = operand 0 [c * from + r], r below limit, c below to */
+    OPF_CODE_TRANSPOSE,        /* buffer[offset + r * value + c] = operand 0 [c * from + r], r below limit, c below to */
+    OPF_CODE_PAST              /* buffer[offset + i] = operand 0 [i], i below to, past the caches */
 } opf_code_kind;
 
 typedef struct opf_code opf_code;

@@ -172,6 +172,13 @@ static void print_head(const printer *p, const opf_code *code) {
         opf_text_add(p->out, " = transposed ");
         print_run(p, code->operands[0].buffer, code->operands[0].offset);
         break;
+    case OPF_CODE_PAST:
+        print_run(p, code->buffer, code->offset);
+        opf_text_add(p->out, " = past the caches ");
+        print_run(p, code->operands[0].buffer, code->operands[0].offset);
+        opf_text_add(p->out, ", ");
+        print_e(p, code->to);
+        break;
     }
 }
 

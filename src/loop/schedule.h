@@ -30,6 +30,7 @@ typedef enum opf_knob {
     OPF_KNOB_SHARE,          /* elements of one long loop that a part takes at once */
     OPF_KNOB_TRANSPOSE,      /* opf_switch: what is read crosswise is transposed in blocks */
     OPF_KNOB_SPLIT,          /* opf_switch: one transcendental function a loop */
+    OPF_KNOB_STORES,         /* opf_stores_kind: of results that are larger than the last cache */
     OPF_KNOB_LANES,          /* floats of a vector, at most the machine's */
     OPF_KNOB_COMPILER,       /* opf_compiler */
     OPF_KNOBS
@@ -39,6 +40,7 @@ typedef enum opf_algorithm { OPF_BY_TILE = 1, OPF_BY_BANDS, OPF_BY_WINOGRAD_2, O
 typedef enum opf_order { OPF_ROWS_FASTEST = 1, OPF_COLUMNS_FASTEST } opf_order;
 typedef enum opf_ahead { OPF_AHEAD_NONE = 1, OPF_AHEAD_PANEL, OPF_AHEAD_STEPS } opf_ahead;
 typedef enum opf_switch { OPF_SWITCH_ON = 1, OPF_SWITCH_OFF } opf_switch;
+typedef enum opf_stores_kind { OPF_STORES_CACHED = 1, OPF_STORES_PAST } opf_stores_kind;
 typedef enum opf_compiler { OPF_COMPILER_GCC = 1, OPF_COMPILER_CLANG } opf_compiler;
 enum { OPF_KNOB_ALL = -1, OPF_KNOB_NONE = -1 };
 

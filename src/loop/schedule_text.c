@@ -11,6 +11,7 @@ static const char *const algorithms[] = {"tile", "bands", "winograd-2", "winogra
 static const char *const orders[] = {"rows-fastest", "columns-fastest", NULL};
 static const char *const aheads[] = {"none", "panel", "steps", NULL};
 static const char *const switches[] = {"on", "off", NULL};
+static const char *const stores[] = {"cached", "non-temporal", NULL};
 static const char *const compilers[] = {"gcc", "clang", NULL};
 
 typedef struct choice {
@@ -40,6 +41,7 @@ static const choice choices[OPF_KNOBS] = {
     [OPF_KNOB_SHARE] = {"share", NULL, NULL, 1 << 24, false},
     [OPF_KNOB_TRANSPOSE] = {"transpose", switches, NULL, 0, false},
     [OPF_KNOB_SPLIT] = {"split", switches, NULL, 0, false},
+    [OPF_KNOB_STORES] = {"stores", stores, NULL, 0, false},
     [OPF_KNOB_LANES] = {"lanes", NULL, NULL, 16, true},
     [OPF_KNOB_COMPILER] = {"compiler", compilers, NULL, 0, false},
 };

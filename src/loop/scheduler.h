@@ -16,6 +16,7 @@
  * leaf.c     map nests
  * transpose.c blocks of what is read crosswise
  * phases.c   one transcendental function a loop
+ * past.c     stores past the caches
  * reduce.c   reductions
  * root.c     roots: results, their kept stages, their loops
  * blocks.c   the same in blocks of rows, with register tiles (product.c); in blocks of columns too (stream.c)
@@ -256,6 +257,14 @@ void opf_leaf_over(opf_scheduler *s, opf_block *block, opf_axes axes, const opf_
 bool opf_phases_apply(opf_scheduler *s, const opf_targets *targets, int innermost);
 /* Stores the targets for the lanes of a chunk, one function a loop. */
 void opf_phases(opf_scheduler *s, opf_block *block, const opf_chunk *chunk, const opf_targets *targets);
+
+/* ---- past.c ---- */
+/* Do results among the targets go past the caches, in chunks of `variable`? Tells the choice where there is one. */
+bool opf_stores_past(opf_scheduler *s, const opf_targets *targets, int variable);
+/* Such targets get an array for the lanes of the chunk, which `block` then holds; the results, each with its first element's offset and
+ * the array as value, are stored by the second behind the loops. */
+opf_targets opf_past_arrays(opf_scheduler *s, opf_block *block, const opf_chunk *chunk, opf_targets *targets);
+void opf_past_store(opf_scheduler *s, opf_block *block, const opf_chunk *chunk, const opf_targets *results);
 
 /* ---- transpose.c ---- */
 /* A nest in blocks of two axes; `number` counts the blocks of the outer one. */

@@ -1,4 +1,4 @@
-/* Moving elements: transposes of small blocks. */
+/* Moving elements: transposes of small blocks, stores past the caches. */
 #ifndef OPF_MOVE_H
 #define OPF_MOVE_H
 
@@ -28,6 +28,41 @@ static inline void opf_transpose_f32(float *restrict to, int64_t to_pitch, const
         opf_transpose_any_f32(to + r * to_pitch + c, to_pitch, from + c * from_pitch + r, from_pitch, OPF_LANES, columns - c);
     }
     opf_transpose_any_f32(to + r * to_pitch, to_pitch, from + r, from_pitch, rows - r, columns);
+}
+
+/* A vector to an address that it is aligned to, without fetching the line there: for what is not read again soon. */
+static inline void opf_vstore_past(char *p, opf_vf v) {
+#if defined(__clang__)
+    __builtin_nontemporal_store(v, (opf_vf *)(void *)p);
+#elif OPF_LANES == 16 && defined(__AVX512F__)
+    __builtin_ia32_movntps512((float *)(void *)p, v);
+#elif OPF_LANES == 8 && defined(__AVX__)
+    __builtin_ia32_movntps256((float *)(void *)p, v);
+#elif OPF_LANES == 4 && defined(__SSE__)
+    __builtin_ia32_movntps((float *)(void *)p, v);
+#else
+    *(opf_vf *)(void *)p = v;
+#endif
+}
+
+typedef float opf_vf_bytes __attribute__((vector_size(4 * OPF_LANES), aligned(1), may_alias)); /* at any address */
+
+/* to[0 … bytes-1] = from[0 … bytes-1] past the caches, all but the ends that are no whole vector. */
+static inline void opf_store_past(void *restrict to, const void *restrict from, int64_t bytes) {
+    char *target = to;
+    const char *source = from;
+    int64_t vector = sizeof(opf_vf), at = (int64_t)(-(uintptr_t)target % sizeof(opf_vf));
+    if (at > bytes) at = bytes;
+    __builtin_memcpy(target, source, (size_t)at);
+    for (; at + vector <= bytes; at += vector) opf_vstore_past(target + at, *(const opf_vf_bytes *)(const void *)(source + at));
+    __builtin_memcpy(target + at, source + at, (size_t)(bytes - at));
+}
+
+/* Behind the last of them: other threads see them before what is stored next. */
+static inline void opf_past_done(void) {
+#if defined(__SSE__)
+    __builtin_ia32_sfence();
+#endif
 }
 
 #endif

@@ -151,6 +151,7 @@ static void expand(opf_space *space) {
     add_values(space, OPF_KNOB_CHUNK, chunks, 1.02);
     add_switch(space, OPF_KNOB_SPLIT, 1);
     add_switch(space, OPF_KNOB_TRANSPOSE, 1);
+    add_switch(space, OPF_KNOB_STORES, 1);
     add_scaled(space, OPF_KNOB_BLOCK_ROWS, 1.03);
     add_scaled(space, OPF_KNOB_BLOCK_COLUMNS, 1.03);
     add_scaled(space, OPF_KNOB_UNIT_ROWS, 1.03);

@@ -1,0 +1,73 @@
+/* Stores past the caches. A result that is larger than the last cache is gone from it before anything reads it, and an ordinary store
+ * fetches each line from memory before it is overwritten: a third of what a copy moves. A chunk of the result goes into an array
+ * that the first cache holds, and from there to memory in non-temporal stores (opf_store_past of the prelude). */
+#include "loop/scheduler.h"
+
+enum { FEWEST_ELEMENTS = 64 /* of a line: its ends are stored the usual way */ };
+
+static double nominal_bytes(const opf_value *value) {
+    double bytes = (double)opf_dtype_bytes(value->dtype, 8) / 8;
+    for (int k = 0; k < value->rank; k++) bytes *= (double)opf_dim_nominal(value->dims[k]);
+    return bytes;
+}
+
+static bool goes_past(const opf_scheduler *s, const opf_target *target, int variable) {
+    const opf_nest_buffer *buffer = opf_buffer_at(s, target->buffer);
+    const opf_expr *step, *rest;
+    if (buffer->memory != OPF_MEMORY_RESULT || buffer->dtype != opf_dtype_held(buffer->dtype)) return false;
+    const opf_value *value = s->group->results.data[buffer->index].value;
+    if (value->dtype != buffer->dtype || nominal_bytes(value) < (double)s->nest->machine->l3_bytes) return false;
+    return opf_expr_affine(s->pool, target->offset, variable, &step, &rest) && opf_is_value(step, 1);
+}
+
+static bool is_no_result(const opf_expr *e, void *data) {
+    const opf_scheduler *s = data;
+    return e->kind != OPF_EXPR_LOAD || opf_buffer_at(s, e->index)->memory != OPF_MEMORY_RESULT;
+}
+
+/* One choice a kernel. Where it waits for its operations and not for memory, lines that are computed together (step.c) are worth more. */
+static bool chooses_past(opf_scheduler *s) {
+    enum { SHARE_OF_PEAK = 8 }; /* what plain loops reach */
+    const opf_nest *nest = s->nest;
+    int64_t wanted = opf_nest_wants(nest, OPF_KNOB_STORES);
+    double computing = nest->flops * SHARE_OF_PEAK / nest->machine->flops_per_second, moving = (double)nest->bytes / nest->machine->dram_bandwidth;
+    bool past = wanted ? wanted == OPF_STORES_PAST : computing <= moving;
+    s->nest->chosen.at[OPF_KNOB_STORES] = past ? OPF_STORES_PAST : OPF_STORES_CACHED;
+    return past;
+}
+
+bool opf_stores_past(opf_scheduler *s, const opf_targets *targets, int variable) {
+    bool any = false;
+    if (s->fill || opf_dim_nominal(opf_extent(s, variable)) < FEWEST_ELEMENTS) return false;
+    for (size_t i = 0; i < targets->list.count; i++) {
+        if (!opf_expr_visit(s->pool, targets->list.data[i].value, is_no_result, s)) return false;
+        any |= goes_past(s, &targets->list.data[i], variable);
+    }
+    return any && chooses_past(s);
+}
+
+opf_targets opf_past_arrays(opf_scheduler *s, opf_block *block, const opf_chunk *chunk, opf_targets *targets) {
+    opf_targets results = {0};
+    for (size_t i = 0; i < targets->list.count; i++) {
+        opf_target *target = &targets->list.data[i];
+        if (!goes_past(s, target, chunk->lane)) continue;
+        int line = opf_buffer_new(s, OPF_MEMORY_STACK, opf_buffer_at(s, target->buffer)->dtype, "line", opf_int(s->pool, chunk->size));
+        opf_code_array(s, block, line);
+        const opf_expr *first = opf_simple(s, opf_substitute(s, target->offset, chunk->lane, opf_int(s->pool, 0)));
+        OPF_PUSH(s->arena, &results.list, (opf_target){target->buffer, first, opf_buffer_load(s, line, opf_int(s->pool, 0))});
+        target->buffer = line;
+        target->offset = opf_variable(s, chunk->lane);
+    }
+    return results;
+}
+
+void opf_past_store(opf_scheduler *s, opf_block *block, const opf_chunk *chunk, const opf_targets *results) {
+    for (size_t i = 0; i < results->list.count; i++) {
+        const opf_target *result = &results->list.data[i];
+        opf_code *code = opf_code_add(s, block, OPF_CODE_PAST);
+        code->buffer = result->buffer;
+        code->offset = result->offset;
+        code->operands[0] = (opf_run){result->value->index, opf_int(s->pool, 0)};
+        code->to = chunk->count;
+    }
+}
