@@ -2,6 +2,8 @@
 #ifndef OPF_MOVE_H
 #define OPF_MOVE_H
 
+#include <stddef.h>
+
 #ifndef OPF_VECTOR_H
 #include "opf_vector.h"
 #endif
