@@ -1,7 +1,10 @@
 /* Small windows over padded operands: the padding becomes a stage of its own, select(inside, x[…], 0) over the positions
  * u = stride * output + dilation * tap, kept in the part's scratch. Then the window's taps are plain loads at every point:
  * no borders to cut off, and each element of the operand is copied once but read by many taps. Along the last axis positions
- * lie by phase u % stride, then by place u / stride, so that neighbouring outputs read neighbours whatever the stride. */
+ * lie by phase u % stride, then by place u / stride, so that neighbouring outputs read neighbours whatever the stride.
+ *
+ * Without borders a copy is worth it where taps overlap along a last axis with a stride: a line is then taken apart once, and not
+ * once a tap (largest of 3 x 3 at stride 2: 0.4 of the time). */
 #include "loop/divide.h"
 #include "loop/power.h"
 #include "loop/window.h"
@@ -154,7 +157,7 @@ static const opf_expr *padded_body(const opf_window *w, const opf_window_axes *a
     for (int k = 0; k < w->n_positions; k++) {
         if (!by_phases(w, &w->positions[k])) continue;
         const opf_expr *there = opf_binary(pool, OPF_OP_LT, a->bind[opf_window_variables(w->stage) + k], opf_window_extent(w, &w->positions[k]));
-        body = opf_select(pool, there, body, w->guarded->args[2]);
+        body = opf_select(pool, there, body, w->outside);
     }
     return body;
 }
@@ -191,6 +194,38 @@ static bool find_guarded(const opf_expr *e, void *data) {
     return true;
 }
 
+typedef struct overlap_search { opf_scheduler *s; const opf_stage *stage; int last; const opf_expr *found; int loads; } overlap_search;
+
+/* Is it read along the last axis at stride * output + tap, by more taps than the stride has phases? */
+static bool overlaps(const overlap_search *f, const opf_expr *index) {
+    int64_t stride, dilation, taps;
+    if (!constant_coefficient(f->s, index, f->last, &stride) || stride < 2 || stride > MOST_PHASES) return false;
+    for (int r = f->stage->n_axes; r < opf_window_variables(f->stage); r++)
+        if (opf_expr_has_var(index, r)) return constant_coefficient(f->s, index, r, &dilation) && dilation == 1 && opf_is_int(f->stage->extents[r], &taps) && taps > stride;
+    return false;
+}
+
+static bool find_overlap(const opf_expr *e, void *data) {
+    overlap_search *f = data;
+    if (e->kind != OPF_EXPR_LOAD || e->n_args == 0 || !overlaps(f, e->args[e->n_args - 1])) return true;
+    f->found = e;
+    f->loads++;
+    return true;
+}
+
+/* The operand of a window: in its select, or where copying pays without one. */
+static bool find_operand(opf_scheduler *s, const opf_stage *stage, opf_window *out) {
+    guard_search guarded = {NULL};
+    overlap_search open = {.s = s, .stage = stage, .last = stage->n_axes - 1};
+    opf_expr_visit(s->pool, stage->body, find_guarded, &guarded);
+    while (open.last > 0 && opf_is_value(stage->extents[open.last], 1)) open.last--;
+    if (!guarded.found && open.last >= 0) opf_expr_visit(s->pool, stage->body, find_overlap, &open);
+    const opf_expr *found = guarded.found ? guarded.found : open.loads == 1 ? open.found : NULL;
+    *out = (opf_window){.s = s, .stage = stage, .guarded = found, .body = found};
+    if (found) out->outside = guarded.found ? found->args[2] : opf_number(s->pool, (opf_dtype)found->dtype, 0);
+    return found != NULL;
+}
+
 /* Taps of all axes together; 0 where they are not known or one axis has too many. */
 static int64_t taps_of(const opf_stage *stage) {
     int64_t points = 1, extent;
@@ -217,13 +252,10 @@ static bool small_enough(const opf_window *w) {
 
 static bool find_window(opf_scheduler *s, const opf_stage *stage, opf_window *out) {
     if (stage->combiner == OPF_COMBINE_NONE || stage->combiner > OPF_COMBINE_OR || taps_of(stage) < FEWEST_TAPS) return false;
-    guard_search search = {NULL};
-    opf_expr_visit(s->pool, stage->body, find_guarded, &search);
-    if (!search.found || (taps_of(stage) > MOST_TAPS && !is_separable(s, stage, search.found))) return false;
-    *out = (opf_window){.s = s, .stage = stage, .guarded = search.found, .body = search.found};
+    if (!find_operand(s, stage, out) || (taps_of(stage) > MOST_TAPS && !is_separable(s, stage, out->guarded))) return false;
     if (stage->n_axes + 2 > OPF_MAX_RANK || opf_window_variables(stage) + OPF_MAX_RANK > OPF_MOST_AXES || !read_window(out) || !small_enough(out)) return false;
     opf_conditions left = {.any_factor = true}; /* all that the window's borders ask for must stand in that one select */
-    const opf_expr *rest = opf_replace(s, stage->body, search.found, opf_number(s->pool, (opf_dtype)search.found->dtype, 1));
+    const opf_expr *rest = opf_replace(s, stage->body, out->guarded, opf_number(s->pool, (opf_dtype)out->guarded->dtype, 1));
     opf_find_conditions(s, rest, stage->combiner, &left);
     return left.list.count == 0;
 }

@@ -1,4 +1,4 @@
-/* Between the files of small windows over padded operands. Private to src/loop/window*.c.
+/* Between the files of small windows whose operands are copied. Private to src/loop/window*.c.
  *
  * A window reads its operand at positions u = stride * output + dilation * tap, under one condition that says whether there is such a
  * position. The condition and the operand become a stage of their own, the window's taps plain loads of it. */
@@ -15,7 +15,8 @@ typedef struct opf_position { int plain, tap; int64_t stride, dilation; } opf_po
 typedef struct opf_window {
     opf_scheduler *s;
     const opf_stage *stage;
-    const opf_expr *guarded;      /* the select around the operand */
+    const opf_expr *guarded;      /* the select around the operand; the operand itself where it has no borders */
+    const opf_expr *outside;      /* what stands beyond the borders */
     int n_positions;
     opf_position positions[OPF_MAX_RANK];
     const opf_expr *body;         /* `guarded` over plain variables and, behind all others, the positions */

@@ -114,7 +114,7 @@ static opf_stage *padded_plane(const plane *p) {
     axes.bind[positions + (int)(p->column.position - w->positions)] = column;
     const opf_expr *body = opf_expr_bind(pool, w->body, positions + 2, axes.bind);
     const opf_expr *there = opf_binary(pool, OPF_OP_LT, line, opf_window_extent(w, p->line.position));
-    axes.stage->body = opf_select(pool, there, body, w->guarded->args[2]);
+    axes.stage->body = opf_select(pool, there, body, w->outside);
     return axes.stage;
 }
 

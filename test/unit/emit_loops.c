@@ -158,6 +158,16 @@ static const written_case written[] = {
     {"depth-wise convolution, wide",
      "size N 1 2 0\n in x float32 [N, 3, 20, 70]\n in w float32 [3, 5, 5]\n"
      " stage y float32 [n=N, c=3, h=20, v=70] sum [p=5, q=5] : (2 <= h + p && h + p < 22 && 2 <= v + q && v + q < 72 ? x[n, c, h + p - 2, v + q - 2] : 0) * w[c, p, q]\n out y"},
+    {"overlapping windows without borders", "in x float32 [6, 21, 71] special\n stage y float32 [c=6, h=10, j=35] max [a=3, b=3] : x[c, h * 2 + a, j * 2 + b]\n out y"},
+    {"overlapping windows without borders, sizes not known, behind a relu",
+     "size N 2 1 0\n size H 9 1 3\n size W 20 1 40\n in x float32 [N, 3, 2 * H + 1, 2 * W + 1]\n stage r float32 [n=N, c=3, h=2 * H + 1, j=2 * W + 1] : max(x[n, c, h, j], 0.1)\n"
+     " stage y float32 [n=N, c=3, h=H, j=W] max [a=3, b=3] : r[n, c, h * 2 + a, j * 2 + b]\n out y"},
+    {"averages of overlapping windows at stride 3, lines at stride 1",
+     "size N 2 1\n in x float32 [N, 3, 14, 65]\n stage s float32 [n=N, c=3, h=10, j=21] sum [a=5, b=5] : x[n, c, h + a, j * 3 + b]\n stage y float32 [n=N, c=3, h=10, j=21] : s[n, c, h, j] / 25\n out y"},
+    {"depth-wise without borders at stride 2, narrow and wide",
+     "in x float32 [5, 19, 19]\n in z float32 [5, 9, 101]\n in w float32 [5, 3, 3]\n stage a float32 [c=5, h=9, j=9] sum [p=3, q=3] : x[c, h * 2 + p, j * 2 + q] * w[c, p, q]\n"
+     " stage b float32 [c=5, h=4, j=50] sum [p=3, q=3] : z[c, h * 2 + p, j * 2 + q] * w[c, p, q]\n out a\n out b"},
+    {"overlapping windows of bytes along one axis", "in x uint8 [30, 400]\n stage y uint8 [n=30, j=198] max [b=5] : x[n, j * 2 + b]\n out y"},
     {"bands: depth-wise, then point-wise",
      "size N 2 1 0\n in x float32 [N, 7, 24, 20]\n in w float32 [7, 3, 3]\n in b float32 [7]\n in u float32 [10, 7]\n in d float32 [10]\n"
      " stage s float32 [n=N, c=7, h=24, v=20] sum [p=3, q=3] : (1 <= h + p && h + p < 25 && 1 <= v + q && v + q < 21 ? x[n, c, h + p - 1, v + q - 1] : 0) * w[c, p, q]\n"
