@@ -161,7 +161,7 @@ static void print_scratch(opf_tile_printer *p) {
     OPF_VEC(scratch) parts = {0};
     opf_arena *arena = opf_pool_arena(p->pool);
     OPF_PUSH(arena, &parts, (scratch){tile->a_floats, "a_panels", "float"});
-    OPF_PUSH(arena, &parts, (scratch){tile->b_floats, tile->b.source == OPF_SOURCE_WINDOW ? "window" : "b_panels", "float"});
+    OPF_PUSH(arena, &parts, (scratch){tile->b_floats, tile->b.source == OPF_SOURCE_WINDOW ? "window" : tile->b.source == OPF_SOURCE_COPY ? "b_copy" : "b_panels", "float"});
     OPF_PUSH(arena, &parts, (scratch){tile->at_floats, "at", "int32_t"});
     for (size_t k = 0; k < opf_tile_sums(p); k++) {
         opf_tile_choose_sum(p, k);
@@ -262,6 +262,7 @@ static const char *b_text(opf_tile_printer *p, bool tail) {
     case OPF_SOURCE_CONSTANT: return opf_arena_printf(arena, "b_panels%s + c * %s + k * %d, %d", p->mark, depth, p->panel, p->panel);
     case OPF_SOURCE_PANELS: return opf_arena_printf(arena, "b_panels + (c - column_begin) * %s + k * %d, %d", depth, p->panel, p->panel);
     case OPF_SOURCE_WINDOW: return "window + c, at + k";
+    case OPF_SOURCE_COPY: return opf_arena_printf(arena, "b_copy + k * %s + (c - column_begin), %s", opf_tile_operand_text(p, p->b->step), opf_tile_operand_text(p, p->b->step));
     case OPF_SOURCE_ROWS: break;
     }
     if (tail && tile->packs_tail) return opf_arena_printf(arena, "b_tail%s + k * %d, %d", p->mark, p->panel, p->panel);

@@ -306,6 +306,26 @@ static void print_band(opf_tile_printer *p) {
                   print(p, opf_sub(p->pool, tile->b_floats, opf_int(p->pool, behind))));
 }
 
+/* ---- a copy of rows ---- */
+
+/* Every load walks along the columns as one axis (loop/tile_operand.c): the last column axis's variable stands for all of them. */
+static void print_rows(opf_tile_printer *p) {
+    const opf_tile *tile = p->tile;
+    int first = opf_tile_first_column(tile), depth = opf_tile_first_depth(tile), place = tile->n_axes;
+    const opf_expr *bind[3 * OPF_MAX_RANK] = {NULL};
+    for (int k = first; k < depth; k++) bind[k] = opf_int(p->pool, 0);
+    bind[depth - 1] = opf_var(p->pool, place);
+    p->names[place] = "column";
+    opf_tile_line(p, "float *restrict to = b_copy;");
+    for (int k = depth; k < tile->n_axes; k++)
+        opf_tile_open(p, "for (int64_t %s = 0; %s < %s; %s++)", p->names[k], p->names[k], print(p, tile->axes[k].extent), p->names[k]);
+    const char *value = opf_tile_text(p, opf_expr_bind(p->pool, tile->b.value, tile->n_axes, bind));
+    opf_tile_line(p, "for (int64_t column = column_begin; column < column_end; column++) to[column - column_begin] = %s;", value);
+    opf_tile_line(p, "for (int64_t i = column_end - column_begin; i < %s; i++) to[i] = 0.0f;", opf_tile_text(p, tile->b.step));
+    opf_tile_line(p, "to += %s;", opf_tile_text(p, tile->b.step));
+    for (int k = depth; k < tile->n_axes; k++) opf_tile_close(p);
+}
+
 /* ---- B ---- */
 
 static void print_tail(opf_tile_printer *p) {
@@ -326,11 +346,12 @@ static void print_tail(opf_tile_printer *p) {
 void opf_tile_print_pack_b(opf_tile_printer *p) {
     const opf_tile *tile = p->tile;
     if (tile->packs_tail) print_tail(p);
-    if (tile->b.source != OPF_SOURCE_PANELS && tile->b.source != OPF_SOURCE_WINDOW) return;
+    if (tile->b.source == OPF_SOURCE_CONSTANT || tile->b.source == OPF_SOURCE_ROWS) return;
     bool rows_whole = opf_is_value(opf_ceildiv(p->pool, tile->rows, tile->row_chunk), 1);
     open_when(p, rows_whole, "row_begin == 0");
     if (tile->fill) print_band(p);
     else if (tile->b.source == OPF_SOURCE_WINDOW) print_window(p);
+    else if (tile->b.source == OPF_SOURCE_COPY) print_rows(p);
     else print_panels(p, &tile->b, "b_panels", "column_begin", "column_end", tile->columns, opf_tile_first_column(tile), tile->n_column, p->panel);
     if (!rows_whole) opf_tile_close(p);
 }

@@ -38,6 +38,16 @@ static bool set_may_join(const opf_growth *growth)
     return count <= (size_t)growth->fuser->max_depth && !opf_growth_apart(growth, NULL);
 }
 
+bool opf_growth_stay_sums(opf_growth *growth, int source, int sink)
+{
+    growth->set.count = 0;
+    OPF_PUSH(growth->fuser->arena, &growth->set, sink);
+    OPF_PUSH(growth->fuser->arena, &growth->set, source);
+    opf_node_list nodes = opf_growth_united(growth);
+    opf_kind kind = OPF_KIND_OPAQUE;
+    return opf_growth_judge_set(growth, nodes, &kind, judge_sums).rule == OPF_RULE_SHARED_OPERAND;
+}
+
 static bool try_pair(opf_growth *growth, int a, int b)
 {
     bool turned = opf_growth_leads(growth, b, a);

@@ -103,6 +103,8 @@ bool opf_growth_passes_apart(opf_growth *growth, int source, int reader, const o
 void opf_grow_bands(opf_growth *growth);
 /* Small values that only one group reads are computed whole by each part of it (gates.c). */
 void opf_grow_gates(opf_growth *growth);
+/* Would two groups together still be contractions that share an operand (grow_sums.c)? */
+bool opf_growth_stay_sums(opf_growth *growth, int source, int sink);
 /* Groups whose contractions share an operand become one kernel (grow_sums.c). */
 void opf_grow_sums(opf_growth *growth);
 

@@ -284,6 +284,8 @@ static opf_rule_number judge_prologue(opf_growth *growth, int source, int sink)
     opf_arena_free(scratch);
     if (rule == OPF_RULE_PROLOGUE && fuser->formed[sink] == OPF_RULE_BLOCKS)
         rule = opf_growth_try_blocks(growth, source, sink, false).rule == OPF_RULE_BLOCKS ? rule : OPF_RULE_NOT_BLOCKS;
+    if (rule == OPF_RULE_PROLOGUE && fuser->formed[sink] == OPF_RULE_SHARED_OPERAND && !opf_growth_stay_sums(growth, source, sink))
+        rule = OPF_RULE_PROLOGUE_IN_PLACE;
     return rule;
 }
 

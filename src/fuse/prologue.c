@@ -1,8 +1,9 @@
 /* The prologue test of policy best.
  *
  * Contractions copy their operands into panels, or into windows with borders, before they multiply: what is cheap costs
- * nothing there. Three things do not have such a copy, and read what stands in front once for each use: matrix products
- * whose second operand lies well already and is read in place, windows of a channel of its own, and pools. */
+ * nothing there. A second operand that lies well already is read in place; with work in front it is copied row by row
+ * (loop/tile.h), which costs no more than storing it where its columns are walked as one axis. Two things make no copy, and read
+ * what stands in front once for each use: windows of a channel of its own, and pools. */
 #include "fuse/prologue.h"
 
 enum { MANY = 8 }; /* uses of an element from which a copy is made */
@@ -15,6 +16,7 @@ typedef struct opf_work {
     bool chooses; /* between elements: a concatenation, or an element and a border */
     bool joins;   /* between elements of several tensors */
     bool pictures;/* the last two axes are read as they lie */
+    bool even;    /* every operand is walked along the last two axes as along one, if at all */
 } opf_work;
 
 typedef struct opf_work_list {
@@ -66,16 +68,54 @@ static const opf_expr *inline_move(opf_pool *pool, const opf_expr *leaf, void *d
     return bound;
 }
 
+/* The group's one result over its inputs; NULL where it has several. */
+static const opf_expr *written_out(const opf_group *group, opf_pool *pool, const opf_stage **result)
+{
+    if (group->results.count != 1)
+        return NULL;
+    *result = group->stages.list.data[group->results.data[0].stage];
+    opf_inlining in = {group, 0};
+    return opf_expr_simplify(pool, opf_expr_map(pool, (*result)->body, inline_move, &in), opf_stage_domain(*result));
+}
+
+/* ---- lines that lie behind each other ---- */
+
+typedef struct opf_evenness {
+    const opf_group *group;
+    opf_pool *pool;
+    const opf_stage *result;
+} opf_evenness;
+
+static bool load_is_even(const opf_expr *e, void *data)
+{
+    const opf_evenness *even = data;
+    int line = even->result->n_axes - 2;
+    if (e->kind != OPF_EXPR_LOAD)
+        return true;
+    if (e->index >= (int)even->group->stages.inputs.count)
+        return false;
+    const opf_value *value = even->group->stages.inputs.data[e->index];
+    const opf_expr *offset = opf_int(even->pool, 0), *down, *along, *rest;
+    for (int k = 0; k < e->n_args; k++)
+        offset = opf_add(even->pool, opf_mul(even->pool, offset, value->dims[k]), e->args[k]);
+    return opf_expr_affine(even->pool, offset, line + 1, &along, &rest) && opf_expr_affine(even->pool, rest, line, &down, &rest) &&
+           down == opf_mul(even->pool, along, even->result->extents[line + 1]);
+}
+
+static bool is_even(const opf_group *group, opf_pool *pool)
+{
+    opf_evenness even = {group, pool, NULL};
+    const opf_expr *e = written_out(group, pool, &even.result);
+    return e && even.result->n_axes >= 2 && opf_expr_visit(pool, e, load_is_even, &even);
+}
+
 /* Is the group's result its operand with other axes than the last two in another order (a shuffle of channels, a slice)? */
 static bool keeps_pictures(const opf_group *group, opf_pool *pool)
 {
-    if (group->results.count != 1)
-        return false;
-    const opf_stage *result = group->stages.list.data[group->results.data[0].stage];
-    opf_inlining in = {group, 0};
-    const opf_expr *e = opf_expr_simplify(pool, opf_expr_map(pool, result->body, inline_move, &in), opf_stage_domain(result));
-    int rank = result->n_axes;
-    if (e->kind != OPF_EXPR_LOAD || e->index >= (int)group->stages.inputs.count || e->n_args < 3 || rank < 3)
+    const opf_stage *result;
+    const opf_expr *e = written_out(group, pool, &result);
+    int rank = e ? result->n_axes : 0;
+    if (!e || e->kind != OPF_EXPR_LOAD || e->index >= (int)group->stages.inputs.count || e->n_args < 3 || rank < 3)
         return false;
     for (int last = 1; last <= 2; last++) {
         const opf_expr *index = e->args[e->n_args - last];
@@ -97,7 +137,7 @@ static bool study_producer(const opf_group *group, opf_pool *pool, opf_arena *sc
         list.sum = &list.stages[s];
         opf_expr_visit(pool, stage->body, add_work, &list);
     }
-    *work = (opf_work){.pictures = keeps_pictures(group, pool)};
+    *work = (opf_work){.pictures = keeps_pictures(group, pool), .even = is_even(group, pool)};
     for (size_t r = 0; r < group->results.count; r++) {
         const opf_work *result = &list.stages[group->results.data[r].stage];
         work->price = result->price > work->price ? result->price : work->price;
@@ -117,6 +157,7 @@ typedef struct opf_reading {
     bool copied;   /* each element serves many positions of an axis that the load lacks: a panel is made */
     bool again;    /* it serves several positions, be it of a window */
     bool in_place; /* the load walks along the last axis with nothing between: rows may be read where they lie */
+    bool lines;    /* the axis before the last one walks along the result too: rows are lines of a picture */
     bool window;   /* an index joins an axis of the result and a reduced one */
     bool product;  /* the stage sums products in float32, so that a register tile computes it */
     bool epilogue; /* the stage stands behind a reduction and reduces nothing itself */
@@ -148,6 +189,7 @@ static void study_load(opf_reading *reading, const opf_expr *load)
     }
     reading->again = reading->again || reading->window;
     reading->in_place = last >= 0 && vars >> last & 1;
+    reading->lines = load->n_args >= 2 && (opf_expr_vars(load->args[load->n_args - 2]) & plain_axes);
 }
 
 static bool reads_value(const opf_reading *reading, const opf_expr *e)
@@ -194,8 +236,8 @@ static opf_rule_number judge(const opf_work *work, const opf_reading *reading, c
         return OPF_RULE_PROLOGUE_DEAR;
     if (work->joins)
         return OPF_RULE_PROLOGUE_JOINS;
-    bool copies_anyway = reading->window || !reading->in_place || !reading->again;
-    return copies_anyway ? OPF_RULE_PROLOGUE : OPF_RULE_PROLOGUE_IN_PLACE;
+    bool copies_well = reading->window || !reading->in_place || !reading->again || !reading->lines || work->even;
+    return copies_well ? OPF_RULE_PROLOGUE : OPF_RULE_PROLOGUE_IN_PLACE;
 }
 
 static opf_rule_number judge_value(const opf_work *work, const opf_value *value, const opf_group *user, const opf_rule_settings *settings, opf_pool *pool)

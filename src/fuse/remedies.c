@@ -42,5 +42,5 @@ const opf_remedy opf_remedies[OPF_RULE_COUNT] = {
     [OPF_RULE_JOIN_COPIES] = {"let each operand of '{to}' be computed by the model, for it alone among concatenations", false},
     [OPF_RULE_PASSING_APART] = {"work of the shape of '{value}' that reads it element for element is done in passing", false},
     [OPF_RULE_COPY_DEAR] = {"make '{from}' cheaper, or leave it one reader", false},
-    [OPF_RULE_PROLOGUE_IN_PLACE] = {"exchange the operands of '{to}', or keep '{value}' constant: it is then packed before the model runs", false},
+    [OPF_RULE_PROLOGUE_IN_PLACE] = {"let what stands in front treat all places of a channel alike, or keep '{value}' constant: it is then packed before the model runs", false},
 };

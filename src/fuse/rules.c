@@ -107,7 +107,7 @@ const opf_rule opf_rules[OPF_RULE_COUNT] = {
     [OPF_RULE_PROLOGUE_JOINS] = {"prologue-joins", -1, OPF_REFUSED,
         "'{from}' joins tensors: '{to}' would choose between them for every element of its operand"},
     [OPF_RULE_PROLOGUE_IN_PLACE] = {"prologue-in-place", -1, OPF_REFUSED,
-        "'{to}' reads the rows of '{value}' where they lie; with work in front it would have to copy them first"},
+        "'{to}' reads the lines of '{value}' where they lie, all as one; what stands in front differs along a line, so they would be copied line by line"},
 
     [OPF_RULE_COPY_DEAR] = {"copy-dear", -1, OPF_REFUSED,
         "'{from}' has several readers ({users}): to compute it again for each would take longer than to store and read the {bytes} bytes of '{value}'"},

@@ -8,6 +8,7 @@ static const char *source_name(opf_operand_source source) {
     case OPF_SOURCE_CONSTANT: return "packed at build time";
     case OPF_SOURCE_PANELS: return "packed";
     case OPF_SOURCE_ROWS: return "in place";
+    case OPF_SOURCE_COPY: return "from a copy of its rows";
     case OPF_SOURCE_WINDOW: return "by windows of a copy";
     }
     return "";

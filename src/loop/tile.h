@@ -12,6 +12,7 @@
  * A is read from panels [row / height][depth][height]; zeros fill the last panel. B is read in one of these ways:
  *   panels   [column / (width * lanes)][depth][width * lanes], zeros behind the last column
  *   rows     in place: depth steps are `step` apart, columns contiguous
+ *   copy     the same in a copy of the unit's columns, where B is computed from what walks along all columns evenly
  *   window   from a copy of what the block's columns need, [plane][row][column] with zeros where the operand is padded;
  *            the depth step k reads the copy at[k] further on, so that neighbouring outputs share what they read.
  *            Rows of the copy are `pitch` wide, and so are the flat columns: what falls between rows is computed and dropped.
@@ -40,6 +41,7 @@ typedef enum opf_operand_source {
     OPF_SOURCE_CONSTANT,       /* panels, packed at build time: nest->packed[packed] */
     OPF_SOURCE_PANELS,         /* panels, packed by the kernel */
     OPF_SOURCE_ROWS,           /* B in place */
+    OPF_SOURCE_COPY,           /* B from a copy of its rows: [depth][step] */
     OPF_SOURCE_WINDOW          /* B from a copy with borders */
 } opf_operand_source;
 
@@ -49,7 +51,7 @@ typedef struct opf_tile_operand {
     int packed;                /* index into nest->packed */
     bool depth_is_contiguous;  /* panels are made by transposing rows of depth steps, else by copying */
     const opf_expr *base, *stride, *step; /* rows, and panels of a plain load: offset at the origin of rows (columns) and
-                                  depth, distance of rows (A) or columns (B), and of depth steps; NULL: no such form */
+                                  depth, distance of rows (A) or columns (B), and of depth steps; NULL: no such form. Copies have a step only */
     int input;                 /* of a plain load: which input */
 } opf_tile_operand;
 
@@ -122,6 +124,9 @@ static inline int opf_tile_first_row(const opf_tile *tile) { return tile->n_oute
 static inline int opf_tile_first_column(const opf_tile *tile) { return tile->n_outer + tile->n_row; }
 static inline int opf_tile_first_depth(const opf_tile *tile) { return tile->n_outer + tile->n_row + tile->n_column; }
 
+/* B's depth steps lie `step` apart, columns contiguous. */
+static inline bool opf_tile_reads_rows(const opf_tile *tile) { return tile->b.source == OPF_SOURCE_ROWS || tile->b.source == OPF_SOURCE_COPY; }
+
 /* B's panels come from beyond the caches, each read by several panels of rows: all of these together ask for the next one. Else
  * the first would wait for memory that the others leave idle. */
 static inline bool opf_tile_asks_ahead(const opf_tile *tile) { return tile->b.source == OPF_SOURCE_CONSTANT && opf_dim_nominal(tile->rows) > tile->height; }
@@ -137,11 +142,11 @@ static inline int opf_tile_usual_prefetch(const opf_tile *tile) { return opf_til
  * rows leaves it to the machine's own prefetcher. */
 enum { OPF_TILE_STEPS_AHEAD = 24, OPF_TILE_LONG_DEPTH = 256, OPF_TILE_ROWS_THAT_SHARE = 4 };
 static inline bool opf_tile_may_ask_ahead(const opf_tile *tile) { return !opf_tile_asks_ahead(tile) && (tile->b.source != OPF_SOURCE_WINDOW || tile->winograd); }
-static inline bool opf_tile_may_ask_for_panel(const opf_tile *tile) { return opf_tile_may_ask_ahead(tile) && (tile->b.source == OPF_SOURCE_ROWS || tile->winograd); }
+static inline bool opf_tile_may_ask_for_panel(const opf_tile *tile) { return opf_tile_may_ask_ahead(tile) && (opf_tile_reads_rows(tile) || tile->winograd); }
 static inline opf_ahead opf_tile_usual_ahead(const opf_tile *tile) {
     int64_t depth = opf_dim_nominal(tile->depth);
     if (tile->height < OPF_TILE_ROWS_THAT_SHARE) return OPF_AHEAD_NONE;
-    if (tile->b.source != OPF_SOURCE_ROWS || depth > OPF_TILE_LONG_DEPTH) return OPF_AHEAD_STEPS;
+    if (!opf_tile_reads_rows(tile) || depth > OPF_TILE_LONG_DEPTH) return OPF_AHEAD_STEPS;
     return depth <= OPF_TILE_STEPS_AHEAD ? OPF_AHEAD_NONE : OPF_AHEAD_PANEL;
 }
 

@@ -36,6 +36,10 @@ const opf_expr *opf_tiler_offset(const opf_tiler *tiler, const opf_expr *load);
  * walked evenly. No axis: stride 0. */
 bool opf_tiler_flat(const opf_tiler *tiler, const opf_expr *offset, int first, int count, const opf_expr **stride, const opf_expr **base);
 
+/* Do all loads of the operand walk along axis `outer` and then `inner`, of that extent, as one flat index, if at all, and does nothing else
+ * depend on these? */
+bool opf_tiler_walks_evenly(const opf_tiler *tiler, const opf_expr *value, int outer, int inner, opf_dim extent);
+
 /* The steps, in order; each false with tiler->why. */
 bool opf_tiler_match(opf_tiler *tiler);     /* anchor, axes and their roles, both operands over them */
 bool opf_tiler_epilogue(opf_tiler *tiler);  /* what follows the anchor */

@@ -212,22 +212,13 @@ static int last_own(const int *axes, int n, const opf_expr *own, const opf_expr 
     return -1;
 }
 
-/* Is axis `outer` of a plain load walked evenly with axis `inner`, as one flat index? */
-static bool walks_together(const opf_tiler *tiler, const candidate *c, const opf_expr *value, int outer, int inner) {
-    const opf_expr *a, *b, *rest;
-    if (value->kind != OPF_EXPR_LOAD || value->index >= tiler->n_inputs) return false;
-    const opf_expr *offset = opf_tiler_offset(tiler, value);
-    return opf_expr_affine(tiler->pool, offset, outer, &a, &rest) && opf_expr_affine(tiler->pool, rest, inner, &b, &rest) &&
-           a == opf_mul(tiler->pool, b, c->extents[inner]);
-}
-
 /* How many columns an operand gives whose last own axis is axes[last]: lines that lie behind each other and all but fill vectors
  * together (tile_sizes.c: columns behind the last whole vector) count as one. */
 static int64_t columns_of(const opf_tiler *tiler, const candidate *c, const int *axes, int last, const opf_expr *own, const opf_expr *other) {
     if (last < 0) return 0;
     int64_t size = opf_dim_nominal(c->extents[axes[last]]), lines, lanes = tiler->nest->machine->lanes;
     if (last == 0 || !opf_expr_has_var(own, axes[last - 1]) || opf_expr_has_var(other, axes[last - 1])) return size;
-    if (!walks_together(tiler, c, own, axes[last - 1], axes[last]) || !opf_is_int(c->extents[axes[last]], &size) || !opf_is_int(c->extents[axes[last - 1]], &lines)) return size;
+    if (!opf_tiler_walks_evenly(tiler, own, axes[last - 1], axes[last], c->extents[axes[last]]) || !opf_is_int(c->extents[axes[last]], &size) || !opf_is_int(c->extents[axes[last - 1]], &lines)) return size;
     return size * lines >= lanes && size * lines % lanes <= OPF_TILE_MOST_EXTRA ? size * lines : size;
 }
 
@@ -289,7 +280,7 @@ static bool assign_roles(opf_tiler *tiler, candidate *c) {
     if (last < 0) return opf_tiler_refuse(tiler, "no axis belongs to one operand alone");
     for (before = last - 1; before >= 0; before--)
         if (opf_expr_has_var(c->right, axes[before]) && !opf_expr_has_var(c->left, axes[before])) break;
-    if (before >= 0 && before != last - 1 && !walks_together(tiler, c, c->right, axes[before], axes[last])) before = -1;
+    if (before >= 0 && before != last - 1 && !opf_tiler_walks_evenly(tiler, c->right, axes[before], axes[last], c->extents[axes[last]])) before = -1;
     opf_axis_role roles[3 * OPF_MAX_RANK];
     for (int k = 0; k < n; k++) {
         bool in_a = opf_expr_has_var(c->left, axes[k]), in_b = opf_expr_has_var(c->right, axes[k]);

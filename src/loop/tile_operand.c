@@ -23,6 +23,31 @@ bool opf_tiler_flat(const opf_tiler *tiler, const opf_expr *offset, int first, i
     return true;
 }
 
+typedef struct walk { const opf_tiler *tiler; int outer, inner; opf_dim extent; } walk;
+
+static bool visit_walk(const opf_expr *e, void *data) {
+    const walk *w = data;
+    const opf_expr *a, *b, *rest;
+    if (e->kind != OPF_EXPR_LOAD) return true;
+    if (e->index >= w->tiler->n_inputs) return false;
+    const opf_expr *offset = opf_tiler_offset(w->tiler, e);
+    if (!opf_expr_affine(w->tiler->pool, offset, w->inner, &b, &rest) || opf_expr_vars(b)) return false;
+    return w->outer == w->inner || (opf_expr_affine(w->tiler->pool, rest, w->outer, &a, &rest) && a == opf_mul(w->tiler->pool, b, w->extent));
+}
+
+/* Outside of loads. */
+static bool depends(const opf_expr *e, int variable) {
+    if (!opf_expr_has_var(e, variable) || e->kind == OPF_EXPR_LOAD) return false;
+    for (int i = 0; i < e->n_args; i++)
+        if (depends(e->args[i], variable)) return true;
+    return e->kind == OPF_EXPR_VAR;
+}
+
+bool opf_tiler_walks_evenly(const opf_tiler *tiler, const opf_expr *value, int outer, int inner, opf_dim extent) {
+    walk w = {tiler, outer, inner, extent};
+    return opf_expr_visit(tiler->pool, value, visit_walk, &w) && !depends(value, outer) && !depends(value, inner);
+}
+
 /* ---- constants ---- */
 
 typedef struct loads { const opf_tiler *tiler; int input, count; bool others; } loads;
@@ -189,6 +214,15 @@ static void choose_a(opf_tiler *tiler) {
     tile->a.depth_is_contiguous = !rows_contiguous;
 }
 
+/* Computed alike for all columns: rows are then computed without asking where a line of a picture ends. */
+static bool is_computed_in_rows(const opf_tiler *tiler) {
+    const opf_tile *tile = tiler->tile;
+    const opf_expr *value = tile->b.value;
+    int last = opf_tile_first_depth(tile) - 1;
+    return tile->siblings.count == 0 && value->kind != OPF_EXPR_LOAD && is_contiguous(tiler, value, last) &&
+           opf_tiler_walks_evenly(tiler, value, tile->n_column > 1 ? last - 1 : last, last, tile->axes[last].extent);
+}
+
 static void choose_b(opf_tiler *tiler) {
     opf_tile *tile = tiler->tile;
     int last_column = opf_tile_first_depth(tile) - 1, last_depth = tile->n_axes - 1;
@@ -197,6 +231,8 @@ static void choose_b(opf_tiler *tiler) {
         tile->b.source = OPF_SOURCE_CONSTANT;
     } else if (plain && opf_is_value(tile->b.stride, 1)) {
         tile->b.source = OPF_SOURCE_ROWS;
+    } else if (is_computed_in_rows(tiler)) {
+        tile->b.source = OPF_SOURCE_COPY;
     } else if (!opf_tiler_windows(tiler) && is_contiguous(tiler, tile->b.value, last_depth) && !is_contiguous(tiler, tile->b.value, last_column)) {
         tile->b.source = OPF_SOURCE_PANELS;
         tile->b.depth_is_contiguous = true;

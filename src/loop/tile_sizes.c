@@ -111,7 +111,7 @@ static const double WORTH_IT = 0.98; /* of the cycles without */
 static int extra_columns(const opf_tiler *tiler) {
     const opf_tile *tile = tiler->tile;
     int64_t columns, lanes = tiler->nest->machine->lanes;
-    if (tile->b.source != OPF_SOURCE_ROWS || !opf_is_int(tile->columns, &columns) || columns < lanes || columns > MOST_BLOCK_COLUMNS - lanes) return 0;
+    if (!opf_tile_reads_rows(tile) || !opf_is_int(tile->columns, &columns) || columns < lanes || columns > MOST_BLOCK_COLUMNS - lanes) return 0;
     return columns % lanes <= OPF_TILE_MOST_EXTRA ? (int)(columns % lanes) : 0;
 }
 
@@ -291,10 +291,13 @@ static void choose_column_chunk(opf_tiler *tiler) {
         int64_t fitting = tiler->nest->machine->l2_bytes / 4 / nominal(tile->depth);
         tile->column_chunk = even_chunk(tiler, tile->columns, most(fitting, tile->block_columns), panel);
     } else {
-        /* Where A is packed by the kernel, columns are cut into enough units for a few threads: a cut through the rows would
-         * read B, the larger operand as a rule, once more. */
+        /* Where an operand is packed or copied by the kernel, columns are cut into enough units for a few threads: a cut through the
+         * rows would read B, the larger operand as a rule, once more. */
         int64_t others = nominal(product_of(tiler, 0, tile->n_outer)), about = tile->block_columns;
-        if (tile->a.source == OPF_SOURCE_PANELS && !tile->extra) about = least(about, ceil_div(nominal(tile->columns), ceil_div(FEW_UNITS, least(others, FEW_UNITS))));
+        bool copies = tile->b.source == OPF_SOURCE_COPY;
+        if (copies) about = least(about, most(panel, tiler->nest->machine->l2_bytes / 4 / nominal(tile->depth)));
+        int64_t shared = ceil_div(nominal(tile->columns), ceil_div(FEW_UNITS, least(others, FEW_UNITS)));
+        if ((copies || tile->a.source == OPF_SOURCE_PANELS) && !tile->extra) about = least(about, copies ? round_up(shared, panel) : shared);
         tile->column_chunk = even_chunk(tiler, tile->columns, about, panel);
     }
 }
@@ -323,7 +326,7 @@ static void choose_units(opf_tiler *tiler) {
     bool lines = tile->b.source == OPF_SOURCE_WINDOW && tile->n_column == 2;
     opf_dim walked = lines ? tile->axes[opf_tile_first_column(tile)].extent : tile->columns;
     opf_dim outer = product_of(tiler, 0, tile->n_outer);
-    bool packs_a = tile->a.source == OPF_SOURCE_PANELS, copies_b = tile->b.source == OPF_SOURCE_PANELS || tile->b.source == OPF_SOURCE_WINDOW;
+    bool packs_a = tile->a.source == OPF_SOURCE_PANELS, copies_b = tile->b.source != OPF_SOURCE_ROWS && tile->b.source != OPF_SOURCE_CONSTANT;
     tile->rows_first = packs_a && !copies_b;
     if (!copies_b && opf_nest_wants(tiler->nest, OPF_KNOB_ORDER)) tile->rows_first = opf_nest_wants(tiler->nest, OPF_KNOB_ORDER) == OPF_COLUMNS_FASTEST;
     int64_t rows = INT64_MAX / 2;
@@ -364,6 +367,15 @@ static void size_window(opf_tiler *tiler) {
     tile->at_floats = rounded(pool, tile->depth, 16);
 }
 
+/* Rows of whole vectors, an odd number of cache lines apart. */
+static void size_copy(opf_tiler *tiler) {
+    opf_tile *tile = tiler->tile;
+    opf_pool *pool = tiler->pool;
+    opf_dim columns = chunks(tile->columns, tile->column_chunk) == 1 && opf_is_int(tile->columns, NULL) ? tile->columns : tile->column_chunk;
+    tile->b.step = opf_tile_odd_lines(pool, rounded(pool, columns, 16));
+    tile->b_floats = opf_mul(pool, tile->depth, tile->b.step);
+}
+
 static void size_scratch(opf_tiler *tiler) {
     opf_tile *tile = tiler->tile;
     opf_pool *pool = tiler->pool;
@@ -373,6 +385,7 @@ static void size_scratch(opf_tiler *tiler) {
     if (tile->a.source == OPF_SOURCE_PANELS) tile->a_floats = rounded(pool, opf_add(pool, opf_mul(pool, tile->row_chunk, tile->depth), opf_int(pool, 16)), 16);
     if (tile->b.source == OPF_SOURCE_PANELS) tile->b_floats = rounded(pool, opf_add(pool, opf_mul(pool, tile->column_chunk, tile->depth), opf_int(pool, 16)), 16);
     if (tile->b.source == OPF_SOURCE_WINDOW) size_window(tiler);
+    if (tile->b.source == OPF_SOURCE_COPY) size_copy(tiler);
     if (tile->packs_tail) tile->tail_floats = rounded(pool, opf_mul(pool, tile->depth, opf_int(pool, panel)), 16);
     if (!tile->stores_direct) tile->block_floats = opf_int(pool, round_up(tile->block_rows * tile->block_columns, 16));
     opf_dim each = opf_mul(pool, opf_int(pool, 1 + (int64_t)tile->siblings.count), opf_add(pool, tile->tail_floats, tile->block_floats));

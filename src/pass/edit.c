@@ -25,13 +25,39 @@ bool opf_value_has_single_use(const opf_value *value)
     return !value->is_output && value->uses.count == 1 && value->uses.data[0].node->graph == value->graph;
 }
 
+const opf_tensor *opf_known_tensor(const opf_value *value)
+{
+    if (value->constant)
+        return value->constant;
+    int64_t dims[OPF_MAX_RANK];
+    if (!value->content || value->rank < 0)
+        return NULL;
+    for (int k = 0; k < value->rank; k++)
+        if (!opf_is_int(value->dims[k], &dims[k]))
+            return NULL;
+    opf_tensor *tensor = opf_tensor_zeros(value->graph->module->arena, value->dtype, value->rank, dims, NULL);
+    if (!tensor || tensor->elements != value->content_count)
+        return NULL;
+    for (int64_t i = 0; i < tensor->elements; i++) {
+        const opf_expr *element = value->content[i];
+        if (element->kind == OPF_EXPR_INT)
+            opf_dtype_store_int(value->dtype, (void *)tensor->data, (size_t)i, element->integer);
+        else if (element->kind == OPF_EXPR_FLOAT)
+            opf_dtype_store(value->dtype, (void *)tensor->data, (size_t)i, element->real);
+        else
+            return NULL;
+    }
+    return tensor;
+}
+
 double *opf_constant_numbers(const opf_value *value, int64_t elements)
 {
-    if (!value || !value->constant || value->constant->elements != elements || !opf_dtype_is_float(value->constant->dtype))
+    const opf_tensor *tensor = value ? opf_known_tensor(value) : NULL;
+    if (!tensor || tensor->elements != elements || !opf_dtype_is_float(tensor->dtype))
         return NULL;
     double *numbers = OPF_ARRAY(value->graph->module->arena, double, elements);
     for (int64_t i = 0; i < elements; i++)
-        numbers[i] = opf_tensor_get(value->constant, i);
+        numbers[i] = opf_tensor_get(tensor, i);
     return numbers;
 }
 

@@ -10,6 +10,7 @@ opf_status opf_pass_fold_constants(opf_graph *graph);
 opf_status opf_pass_identity(opf_graph *graph);
 opf_status opf_pass_quantised_moves(opf_graph *graph);
 opf_status opf_pass_fold_batch_norm(opf_graph *graph);
+opf_status opf_pass_scale_shift(opf_graph *graph);
 
 /* A note at a node: why a pass leaves it as it is. */
 void opf_pass_note(const opf_node *node, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -17,7 +18,9 @@ void opf_pass_note(const opf_node *node, const char *format, ...) __attribute__(
 void opf_pass_remove(opf_node *node, const char *why, const opf_node *into);
 /* Is the value used by one node's input only, inside its own graph, and no output? */
 bool opf_value_has_single_use(const opf_value *value);
-/* The numbers of a constant of a floating type as doubles (arena); NULL where it is none or does not have `elements`. */
+/* The value as a tensor: a constant, or all of whose elements are known as numbers (arena). NULL where it is neither. */
+const opf_tensor *opf_known_tensor(const opf_value *value);
+/* The numbers of a constant, or of a value that is known so, of a floating type as doubles (arena); NULL where it is none or does not have `elements`. */
 double *opf_constant_numbers(const opf_value *value, int64_t elements);
 /* A typed constant of the given numbers, each rounded once, in the place and with the shape of `like`; a fresh name. */
 opf_value *opf_constant_like(opf_graph *graph, opf_dtype dtype, int rank, const int64_t *dims, const double *numbers);

@@ -1,21 +1,23 @@
-/* Batch normalisation with constant statistics behind Conv, ConvTranspose or Gemm:
+/* Batch normalisation with constant statistics, and sums and products with constants (pass/affine.h), behind Conv, ConvTranspose or Gemm:
  *
- *   scale * (W x + b - mean) / sqrt(var + eps) + bias  =  (s W) x + (s (b - mean) + bias),   s = scale / sqrt(var + eps)
+ *   s (W x + b) + t  =  (s W) x + (s b + t)
  *
  * for each output channel. New weights and bias are computed in double and rounded once; the weights when they are read
  * (opf_scaling), so that they stay in the model's file. */
+#include "pass/affine.h"
 #include "pass/edit.h"
 
 #include <math.h>
 #include <string.h>
 
 typedef struct opf_folding {
-    opf_node *producer, *norm;
+    opf_node *producer, *norm; /* norm: the first of the run */
+    opf_affine_run run;
     const opf_tensor *weight;
     int axis;                 /* of the weight, that runs over output channels (of a group, where there are groups) */
     int64_t groups;           /* that the weight's axis 0 is cut into; 1 where axis 0 runs over all output channels itself */
     int64_t channels;
-    double *factor, *shift;   /* per output channel: s, and what is added behind it (bias - s * mean) */
+    double *factor, *shift;   /* per output channel: s and t */
 } opf_folding;
 
 /* The weight's axis of output channels, per operator. */
@@ -38,14 +40,6 @@ static bool find_axis(opf_folding *folding)
     return true;
 }
 
-static bool all_finite(const double *numbers, int64_t count)
-{
-    for (int64_t i = 0; i < count; i++)
-        if (!isfinite(numbers[i]))
-            return false;
-    return true;
-}
-
 /* Reads the weight; NULL, or why it cannot be changed. */
 static const char *read_weight(opf_folding *folding)
 {
@@ -60,28 +54,6 @@ static const char *read_weight(opf_folding *folding)
     if (folding->groups < 1 || weight->dims[0] % folding->groups != 0)
         return "the groups do not divide the channels";
     folding->channels = weight->dims[folding->axis] * folding->groups;
-    return NULL;
-}
-
-/* scale, bias, mean, variance → factor and shift. */
-static const char *read_statistics(opf_folding *folding)
-{
-    const opf_node *norm = folding->norm;
-    double *read[4];
-    for (int k = 0; k < 4; k++) {
-        read[k] = k + 1 < norm->n_inputs ? opf_constant_numbers(norm->inputs[k + 1], folding->channels) : NULL;
-        if (!read[k])
-            return "its scale, bias, mean and variance are not all constants with one number a channel";
-    }
-    double epsilon = opf_node_float(norm, "epsilon", (double)1e-5f);
-    folding->factor = read[0];
-    folding->shift = read[1];
-    for (int64_t c = 0; c < folding->channels; c++) {
-        folding->factor[c] /= sqrt(read[3][c] + epsilon);
-        folding->shift[c] -= folding->factor[c] * read[2][c];
-    }
-    if (!all_finite(folding->factor, folding->channels) || !all_finite(folding->shift, folding->channels))
-        return "a scale, mean or variance is not finite, or a variance is negative";
     return NULL;
 }
 
@@ -136,10 +108,20 @@ static bool same_layout(const opf_scaling *a, const opf_scaling *b)
     return a->channels == b->channels && a->stride == b->stride && a->group == b->group;
 }
 
+static bool only_shifts(const opf_folding *folding)
+{
+    for (int64_t c = 0; c < folding->channels; c++)
+        if (folding->factor[c] != 1)
+            return false;
+    return true;
+}
+
 /* The weight with the factors, which are applied when it is read; NULL where a product does not fit its type. */
 static opf_value *new_weight(const opf_folding *folding)
 {
     const opf_tensor *weight = folding->weight;
+    if (only_shifts(folding))
+        return folding->producer->inputs[1];
     opf_graph *graph = folding->producer->graph;
     opf_arena *arena = graph->module->arena;
     double *factors = opf_arena_copy(arena, folding->factor, (size_t)folding->channels * sizeof *factors);
@@ -200,9 +182,26 @@ static void grow_inputs(opf_node *node, int count)
     node->n_inputs = count;
 }
 
+/* What the producer computes from now on is the last result of the run, and it bears its name. */
+static void take_run(const opf_folding *folding)
+{
+    opf_node *producer = folding->producer, *const *nodes = folding->run.nodes.data;
+    size_t count = folding->run.nodes.count;
+    for (size_t k = 0; k < count; k++) {
+        opf_node_origins_add(producer, nodes[k]);
+        for (int i = 0; i < nodes[k]->n_inputs; i++)
+            opf_node_set_input(nodes[k], i, NULL);
+    }
+    opf_value *before = producer->outputs[0], *result = nodes[count - 1]->outputs[0];
+    opf_node_set_output(nodes[count - 1], 0, before);
+    opf_node_set_output(producer, 0, result);
+    for (size_t k = count; k-- > 0;)
+        opf_pass_remove(nodes[k], "its numbers are constants: folded into the weights and the bias in front of it", producer);
+}
+
 static const char *fold(opf_folding *folding)
 {
-    opf_node *producer = folding->producer, *norm = folding->norm;
+    opf_node *producer = folding->producer;
     opf_value *weight = new_weight(folding), *bias = new_bias(folding);
     if (!weight || !bias)
         return "the new weights or the new bias do not fit their type, or the old bias is not one constant a channel";
@@ -213,46 +212,63 @@ static const char *fold(opf_folding *folding)
         opf_node_attr_add(producer, "beta", OPF_ATTR_FLOAT, 1, &(float){1});
     if (producer->n_origins == 0)
         opf_node_origins_add(producer, producer);
-    opf_node_origins_add(producer, norm);
-    /* What the producer computes from now on is the normalised value, and it bears its name. */
-    opf_value *before = producer->outputs[0], *result = norm->outputs[0];
-    opf_node_set_input(norm, 0, NULL);
-    opf_node_set_output(norm, 0, before);
-    opf_node_set_output(producer, 0, result);
-    opf_pass_remove(norm, "its statistics are constants: folded into the weights and the bias in front of it", producer);
+    take_run(folding);
     return NULL;
 }
 
-static const char *outputs_problem(const opf_node *norm)
+/* Nothing to fold, or nothing to fold into: no matter for a note. */
+static const char NOTHING[] = "";
+
+static bool is_norm(const opf_node *node) { return strcmp(node->op, "BatchNormalization") == 0 && !node->domain[0]; }
+
+/* The producer of what the node scales and shifts, where a Conv, ConvTranspose or Gemm is one. */
+static opf_node *find_producer(const opf_node *norm)
 {
-    bool training = norm->opset < 7 ? !opf_node_int(norm, "is_test", 0) : opf_node_int(norm, "training_mode", 0) != 0;
-    if (training)
-        return "it is in training mode";
-    for (int k = 1; k < norm->n_outputs; k++)
-        if (norm->outputs[k] && (norm->outputs[k]->uses.count > 0 || norm->outputs[k]->is_output))
-            return "its statistics are results of the model";
+    for (int k = 0; k < norm->n_inputs && k < 2; k++) {
+        opf_node *producer = norm->inputs[k] ? norm->inputs[k]->producer : NULL;
+        opf_folding folding = {.producer = producer};
+        if (producer && producer->n_inputs >= 2 && producer->inputs[1] && find_axis(&folding))
+            return producer;
+    }
     return NULL;
 }
 
-/* Nothing to fold into: no matter for a note. */
-static const char NOTHING_IN_FRONT[] = "its input is not the result of Conv, ConvTranspose or Gemm";
+/* The numbers of the node, one a channel. */
+static const char *read_numbers(opf_folding *folding)
+{
+    opf_affine affine;
+    const opf_node *norm = folding->norm;
+    const char *problem = opf_affine_read(&affine, norm);
+    if (problem)
+        return is_norm(norm) ? problem : NOTHING;
+    if (norm->inputs[affine.input] != folding->producer->outputs[0])
+        return NOTHING;
+    problem = read_weight(folding);
+    if (problem)
+        return problem;
+    if (affine.axis >= 0 && (affine.axis != 1 || affine.channels != folding->channels))
+        return "it does not have one number a channel";
+    opf_affine_spread(&affine, 1, folding->channels, norm->graph->module->arena);
+    opf_affine_gather(&folding->run, folding->norm, &affine);
+    affine = folding->run.whole;
+    folding->factor = affine.factor;
+    folding->shift = affine.shift;
+    return NULL;
+}
 
 /* NULL where the node is folded, else why it is not. */
 static const char *visit(opf_node *norm)
 {
-    opf_value *input = norm->n_inputs > 0 ? norm->inputs[0] : NULL;
-    opf_folding folding = {.norm = norm, .producer = input ? input->producer : NULL};
-    if (!folding.producer || folding.producer->n_inputs < 2 || !find_axis(&folding))
-        return NOTHING_IN_FRONT;
+    opf_folding folding = {.norm = norm, .producer = find_producer(norm)};
+    if (!folding.producer || !find_axis(&folding))
+        return NOTHING;
     if (norm->held || folding.producer->held)
         return "it belongs to a kernel of the user's";
-    if (!opf_value_has_single_use(input))
-        return "the unnormalised result is used elsewhere too";
-    const char *problem = opf_module_is_exact(norm->graph->module) ? "it would round the weights anew, which --accuracy=exact does not allow" : outputs_problem(norm);
-    if (!problem)
-        problem = read_weight(&folding);
-    if (!problem)
-        problem = read_statistics(&folding);
+    if (!opf_value_has_single_use(folding.producer->outputs[0]))
+        return "the result in front of it is used elsewhere too";
+    if (opf_module_is_exact(norm->graph->module))
+        return "it would round the weights anew, which --accuracy=exact does not allow";
+    const char *problem = read_numbers(&folding);
     return problem ? problem : fold(&folding);
 }
 
@@ -260,11 +276,9 @@ opf_status opf_pass_fold_batch_norm(opf_graph *graph)
 {
     for (size_t i = 0; i < graph->nodes.count;) {
         opf_node *node = graph->nodes.data[i];
-        if (strcmp(node->op, "BatchNormalization") == 0 && !node->domain[0]) {
-            const char *problem = visit(node);
-            if (problem && problem != NOTHING_IN_FRONT)
-                opf_pass_note(node, "not folded: %s", problem);
-        }
+        const char *problem = visit(node);
+        if (problem && problem[0] && is_norm(node))
+            opf_pass_note(node, "not folded: %s", problem);
         i += node->graph != NULL;
     }
     opf_graph_renumber(graph);

@@ -6,32 +6,6 @@
 
 enum { LARGEST = 16 << 20, SMALL = 64 << 10, MOST_GROWTH = 4 };
 
-/* The input as a tensor: a constant, or a value all of whose elements are numbers. NULL where it is neither. */
-static const opf_tensor *tensor_of(const opf_value *value)
-{
-    if (value->constant)
-        return value->constant;
-    int64_t dims[OPF_MAX_RANK];
-    if (!value->content || value->rank < 0)
-        return NULL;
-    for (int k = 0; k < value->rank; k++)
-        if (!opf_is_int(value->dims[k], &dims[k]))
-            return NULL;
-    opf_tensor *tensor = opf_tensor_zeros(value->graph->module->arena, value->dtype, value->rank, dims, NULL);
-    if (!tensor || tensor->elements != value->content_count)
-        return NULL;
-    for (int64_t i = 0; i < tensor->elements; i++) {
-        const opf_expr *element = value->content[i];
-        if (element->kind == OPF_EXPR_INT)
-            opf_dtype_store_int(value->dtype, (void *)tensor->data, (size_t)i, element->integer);
-        else if (element->kind == OPF_EXPR_FLOAT)
-            opf_dtype_store(value->dtype, (void *)tensor->data, (size_t)i, element->real);
-        else
-            return NULL;
-    }
-    return tensor;
-}
-
 /* Bytes of all results, -1 where one has no fixed size or no plain type. */
 static int64_t result_bytes(const opf_node *node)
 {
@@ -77,7 +51,7 @@ static const opf_tensor **input_tensors(const opf_node *node, int64_t *bytes)
     for (int k = 0; k < node->n_inputs; k++) {
         if (!node->inputs[k])
             continue;
-        tensors[k] = tensor_of(node->inputs[k]);
+        tensors[k] = opf_known_tensor(node->inputs[k]);
         if (!tensors[k] || tensors[k]->dtype == OPF_STRING)
             return NULL;
         *bytes += (int64_t)tensors[k]->bytes;

@@ -138,6 +138,26 @@ static void conv_prologue(tile_case *c) {
     opf_dim extents[] = {n(c, 14), n(c, 10), n(c, 12), n(c, 5), n(c, 3), n(c, 3)};
     tile_result(c, tile_stage(c, 3, 3, extents, (const char *[]){"oc", "oh", "ow", "ic", "kh", "kw"}, tile_mul(c, value, weight)));
 }
+/* relu(x[b, c, h, w] * s[c] + t[c]) in front of a convolution of 1 x 1 taps, from a copy of its rows; `by_column`: s is one number a column
+ * instead, and the lines are no longer alike */
+static void scaled_1x1(tile_case *c, opf_dim batch, opf_dim channels, opf_dim h, opf_dim w, int64_t oc, bool by_column) {
+    opf_dim extents[] = {batch, channels, h, w}, many = by_column ? w : channels;
+    int x = tile_input(c, "x", false, 4, extents), weights = tile_input(c, "w", true, 2, (opf_dim[]){n(c, oc), channels});
+    int s = tile_input(c, "s", false, 1, &many), t = tile_input(c, "t", false, 1, &channels);
+    const opf_expr *scaled = tile_mul(c, tile_load_same(c, x, 4), tile_load(c, s, 1, (const opf_expr *[]){tile_var(c, by_column ? 3 : 1)}));
+    const opf_expr *shifted = add(c, scaled, tile_load(c, t, 1, (const opf_expr *[]){tile_var(c, 1)}));
+    int front = tile_stage(c, 4, 0, extents, (const char *[]){"b", "c", "h", "w"}, relu(c, shifted));
+    const opf_expr *value = tile_load(c, front, 4, (const opf_expr *[]){tile_var(c, 0), tile_var(c, 4), tile_var(c, 2), tile_var(c, 3)});
+    const opf_expr *weight = tile_load(c, weights, 2, (const opf_expr *[]){tile_var(c, 1), tile_var(c, 4)});
+    opf_dim points[] = {batch, n(c, oc), h, w, channels};
+    int sum = tile_stage(c, 4, 1, points, (const char *[]){"b", "oc", "oh", "ow", "ic"}, tile_mul(c, value, weight));
+    tile_result(c, same(c, sum, relu(c, tile_load_same(c, sum, 4))));
+}
+static void scaled_1x1_small(tile_case *c) { scaled_1x1(c, n(c, 1), n(c, 40), n(c, 7), n(c, 7), 22, false); }
+static void scaled_1x1_wide(tile_case *c) { scaled_1x1(c, n(c, 2), n(c, 36), n(c, 19), n(c, 23), 37, false); }
+static void scaled_1x1_deep(tile_case *c) { scaled_1x1(c, n(c, 1), n(c, 1100), n(c, 6), n(c, 11), 18, false); }
+static void scaled_1x1_symbolic(tile_case *c) { scaled_1x1(c, s(c, "N", 2), n(c, 24), s(c, "H", 9), s(c, "W", 13), 20, false); }
+static void scaled_1x1_by_column(tile_case *c) { scaled_1x1(c, n(c, 1), n(c, 24), n(c, 9), n(c, 13), 20, true); }
 static void product_prologue(tile_case *c) {
     opf_dim m = n(c, 22), k = n(c, 301), columns = n(c, 41);
     int a = tile_input(c, "a", false, 2, (opf_dim[]){m, k}), scale = tile_input(c, "s", false, 1, (opf_dim[]){k}), b = tile_input(c, "b", false, 2, (opf_dim[]){columns, k});
@@ -199,7 +219,8 @@ static const row rows[] = {
     ROW(conv_dilated_strided), ROW(conv_5x5_stride_3), ROW(conv_stem), ROW(conv_stride_beyond_kernel), ROW(conv_small_map), ROW(conv_groups),
     ROW(conv_batch), ROW(conv_symbolic), ROW(conv_1x1_symbolic), ROW(conv_runtime_weights), ROW(conv_deep), ROW(conv_row_kernel),
     ROW(conv_column_kernel), ROW(conv_1d), ROW(conv_epilogue), ROW(conv_1x1_epilogue), ROW(matmul_gelu), ROW(conv_1x1_by_column),
-    ROW(conv_prologue), ROW(product_prologue), ROW(attention_scores), ROW(transposed_2x2),
+    ROW(conv_prologue), ROW(product_prologue), ROW(scaled_1x1_small), ROW(scaled_1x1_wide), ROW(scaled_1x1_deep),
+    ROW(scaled_1x1_symbolic), ROW(scaled_1x1_by_column), ROW(attention_scores), ROW(transposed_2x2),
     ROW(transposed_2x2_symbolic), ROW(transposed_4x4), ROW(heads_joined),
 };
 

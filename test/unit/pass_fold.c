@@ -240,7 +240,7 @@ static void batch_norm_stays_where_weights_overflow(void **unused)
     bn->outputs[0]->is_output = false;
     opf_graph_add_output(bench.graph, bn->outputs[0], NULL);
     expect_ok(&bench, opf_passes_run(bench.module, 2));
-    assert_int_equal(bench.graph->nodes.count, 2);
+    assert_int_equal(bench.graph->nodes.count, 3); /* a product and a sum behind it */
     assert_ptr_equal(conv->inputs[1], w);
     assert_int_equal(opf_diags_count(bench.diags), 1);
     free_bench(&bench);
@@ -257,10 +257,98 @@ static void batch_norm_stays_where_the_result_is_shared(void **unused)
     opf_node *bn = norm(&bench, conv->outputs[0], 3);
     opf_node *add = node(&bench, "add", "Add", 2, (opf_value *[]){bn->outputs[0], conv->outputs[0]});
     const opf_tensor *inputs[] = {random_tensor(&bench, 4, x_dims, -2)};
-    check_passes(&bench, add->outputs[0], inputs, 3);
+    check_passes(&bench, add->outputs[0], inputs, 4); /* a product and a sum behind it */
     assert_int_equal(opf_diags_count(bench.diags), 1);
     assert_non_null(strstr(opf_diags_at(bench.diags, 0)->message, "used elsewhere"));
     free_bench(&bench);
+}
+
+/* ---- scale and shift ---- */
+
+static opf_node *with_constant(opf_bench *bench, const char *name, const char *op, opf_value *x, bool constant_first, int64_t channels)
+{
+    const int64_t dims[] = {channels, 1, 1};
+    opf_value *c = constant(bench, NULL, 3, dims, 0.5);
+    return node(bench, name, op, 2, constant_first ? (opf_value *[]){c, x} : (opf_value *[]){x, c});
+}
+
+/* Normalisation, product, quotient, sum and difference behind a Conv are its weights and bias. */
+static void runs_of_constants_move_into_conv(void **unused)
+{
+    (void)unused;
+    opf_bench bench = new_bench();
+    const int64_t x_dims[] = {2, 4, 5, 6}, w_dims[] = {6, 4, 3, 3};
+    opf_node *conv = node(&bench, "conv", "Conv", 2, (opf_value *[]){input(&bench, "x", 4, x_dims), constant(&bench, "w", 4, w_dims, -2)});
+    opf_value *y = norm(&bench, conv->outputs[0], 6)->outputs[0];
+    y = with_constant(&bench, "mul", "Mul", y, true, 6)->outputs[0];
+    y = with_constant(&bench, "add", "Add", y, false, 1)->outputs[0];
+    y = with_constant(&bench, "from", "Sub", y, true, 6)->outputs[0];
+    y = with_constant(&bench, "by", "Div", y, false, 6)->outputs[0];
+    y = with_constant(&bench, "less", "Sub", y, false, 6)->outputs[0];
+    const opf_tensor *inputs[] = {random_tensor(&bench, 4, x_dims, -2)};
+    check_passes(&bench, y, inputs, 1);
+    assert_int_equal(conv->n_origins, 7);
+    free_bench(&bench);
+}
+
+/* A normalisation behind no weights, and what stands around it, is one product and one sum. */
+static void norm_becomes_scale_and_shift(void **unused)
+{
+    (void)unused;
+    for (int more = 0; more < 4; more++) {
+        opf_bench bench = new_bench();
+        const int64_t x_dims[] = {2, 5, 3, 4};
+        opf_node *front = node(&bench, "front", "Tanh", 1, (opf_value *[]){input(&bench, "x", 4, x_dims)});
+        opf_value *y = front->outputs[0];
+        if (more & 1)
+            y = with_constant(&bench, "mul", "Mul", y, false, 5)->outputs[0];
+        y = norm(&bench, y, 5)->outputs[0];
+        if (more & 2)
+            y = with_constant(&bench, "add", "Add", with_constant(&bench, "mul_2", "Mul", y, false, 5)->outputs[0], true, 5)->outputs[0];
+        opf_node *relu = node(&bench, "relu", "Relu", 1, (opf_value *[]){y});
+        const opf_tensor *inputs[] = {random_tensor(&bench, 4, x_dims, -2)};
+        check_passes(&bench, relu->outputs[0], inputs, 4);
+        assert_string_equal(bench.graph->nodes.data[1]->op, "Mul");
+        assert_string_equal(bench.graph->nodes.data[2]->op, "Add");
+        assert_ptr_equal(bench.graph->nodes.data[1]->inputs[0], front->outputs[0]);
+        assert_ptr_equal(relu->inputs[0], y);
+        free_bench(&bench);
+    }
+}
+
+/* What has another reader, or is a model output, ends a run. */
+static void runs_end_where_results_are_shared(void **unused)
+{
+    (void)unused;
+    opf_bench bench = new_bench();
+    const int64_t x_dims[] = {2, 5, 3, 4};
+    opf_node *bn = norm(&bench, input(&bench, "x", 4, x_dims), 5), *mul = with_constant(&bench, "mul", "Mul", bn->outputs[0], false, 5);
+    opf_node *both = node(&bench, "both", "Add", 2, (opf_value *[]){mul->outputs[0], bn->outputs[0]});
+    const opf_tensor *inputs[] = {random_tensor(&bench, 4, x_dims, -2)};
+    check_passes(&bench, both->outputs[0], inputs, 4);
+    assert_string_equal(mul->op, "Mul");
+    assert_ptr_equal(mul->inputs[0], bn->outputs[0]);
+    free_bench(&bench);
+}
+
+/* (x + a) * b without a normalisation keeps its order: x may be next to -a. Nor is a normalisation changed whose mean is a thousand
+ * times its own numbers, or any of them where each bit counts. */
+static void look_alikes_stay(void **unused)
+{
+    (void)unused;
+    const int64_t x_dims[] = {2, 5, 3, 4};
+    for (int form = 0; form < 3; form++) {
+        opf_bench bench = new_bench();
+        opf_value *x = input(&bench, "x", 4, x_dims);
+        opf_node *last = form ? norm(&bench, x, 5) : with_constant(&bench, "mul", "Mul", with_constant(&bench, "add", "Add", x, false, 5)->outputs[0], false, 5);
+        if (form == 1)
+            opf_dtype_store(OPF_FLOAT32, (void *)last->inputs[3]->constant->data, 2, 1e6);
+        bench.module->accuracy = form == 2 ? OPF_ACCURACY_EXACT : OPF_ACCURACY_NORMAL;
+        const opf_tensor *inputs[] = {random_tensor(&bench, 4, x_dims, -2)};
+        check_passes(&bench, last->outputs[0], inputs, form ? 1 : 2);
+        assert_string_equal(last->op, form ? "BatchNormalization" : "Mul");
+        free_bench(&bench);
+    }
 }
 
 static void constants_are_computed(void **unused)
@@ -338,6 +426,10 @@ int main(void)
         cmocka_unit_test(folded_weights_stay_views),
         cmocka_unit_test(batch_norm_stays_where_weights_overflow),
         cmocka_unit_test(batch_norm_stays_where_the_result_is_shared),
+        cmocka_unit_test(runs_of_constants_move_into_conv),
+        cmocka_unit_test(norm_becomes_scale_and_shift),
+        cmocka_unit_test(runs_end_where_results_are_shared),
+        cmocka_unit_test(look_alikes_stay),
         cmocka_unit_test(constants_are_computed),
         cmocka_unit_test(identities_go_and_outputs_keep_a_producer),
         cmocka_unit_test(dropout_goes_whose_mask_nobody_reads),

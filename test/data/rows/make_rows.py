@@ -197,6 +197,13 @@ def product(rows):  # x is the first operand
     return user
 
 
+def norm_of_channels(g, x, channels):  # batch normalisation, and a product and a sum behind it
+    r = np.random.default_rng(2)
+    numbers = [g.const(r.uniform(0.5, 1.5, channels)) for _ in range(4)]
+    y = g.op("BatchNormalization", x, *numbers)
+    return g.op("Add", g.op("Mul", y, g.const(r.uniform(0.5, 1.5, (channels, 1, 1)))), g.const(r.normal(0, 1, (channels, 1, 1))))
+
+
 def relu(g, x):
     return g.op("Relu", x)
 
@@ -210,7 +217,10 @@ in_front("front_relu_product", 1, ("b", 16, 64), relu, product(64))
 in_front("front_vector_turned", 1, (1, 64, 16), lambda g, x: g.op("MatMul", g.const(np.ones((1, 1, 16))), g.op("Transpose", x, perm=[0, 2, 1])), lambda g, x: x)
 in_front("front_layout_conv", 1, (1, 16, 16, 32), turn(0, 3, 1, 2), conv(32, 3, 1))
 in_front("front_relu_conv_3", 1, (1, 32, 16, 16), relu, conv(32, 3, 1))
-in_front("front_relu_conv_1", 2, (1, 32, 16, 16), relu, conv(32, 1))
+in_front("front_relu_conv_1", 1, (1, 32, 16, 16), relu, conv(32, 1))
+in_front("front_norm_conv_1", 1, (1, 32, 7, 7), lambda g, x: g.op("Relu", norm_of_channels(g, x, 32)), conv(32, 1))
+in_front("front_gate_conv_1", 1, (1, 32, 14, 14), lambda g, x: g.op("Mul", x, g.input("gate", 1, 32, 1, 1)), conv(32, 1))
+in_front("front_columns_conv_1", 2, (1, 32, 16, 16), lambda g, x: g.op("Mul", x, g.input("mask", 1, 1, 1, 16)), conv(32, 1))
 in_front("front_relu_depthwise", 2, (1, 32, 16, 16), relu, conv(32, 3, 1, 32))
 in_front("front_pad_conv", 1, (1, 32, 16, 16), lambda g, x: g.op("Pad", x, g.const([0, 0, 1, 1, 0, 0, 1, 1], np.int64)), conv(32, 3))
 in_front("front_concat_conv", 2, (1, 16, 16, 16), lambda g, x: g.op("Concat", x, x, axis=1), conv(32, 1))
