@@ -197,10 +197,17 @@ static void print_sums(opf_tile_printer *p, const char *offset) {
     }
 }
 
+/* Columns do not wait for each other: each stores its own elements of the results. Where several sums and results are walked along, the
+ * compiler would have to compare so many addresses to see this that it leaves the loop scalar. */
+static void print_independence(opf_tile_printer *p) {
+    if (p->tile->siblings.count) opf_tile_line(p, "OPF_INDEPENDENT");
+}
+
 static void print_flat_columns(opf_tile_printer *p, const opf_expr *const *bodies) {
     const opf_tile *tile = p->tile;
     bool window = tile->b.source == OPF_SOURCE_WINDOW;
     print_sums(p, "(r - rows_begin) * pitch");
+    print_independence(p);
     opf_tile_open(p, "for (int64_t i = 0; i < block_end - block_begin; i++)");
     opf_tile_line(p, "const int64_t %s = block_begin + i%s;", p->names[opf_tile_first_depth(tile) - 1], window ? " + column_begin" : "");
     print_elements(p, bodies);
@@ -216,6 +223,7 @@ static void print_lines(opf_tile_printer *p, const opf_expr *const *bodies) {
     opf_tile_line(p, "const int64_t %s = line%s, before = line * %s - block_begin;", p->names[first], window ? " + line_begin" : "", pitch);
     opf_tile_line(p, "const int64_t begin = opf_max_i64(-before, 0), end = opf_min_i64(block_end - block_begin - before, %s);", width);
     print_sums(p, "(r - rows_begin) * pitch + before + begin");
+    print_independence(p);
     opf_tile_open(p, "for (int64_t i = 0; i < end - begin; i++)");
     opf_tile_line(p, "const int64_t %s = begin + i;", p->names[first + 1]);
     print_elements(p, bodies);

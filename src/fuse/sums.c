@@ -88,12 +88,12 @@ static int last_own(const opf_stage *stage, const opf_expr *own, const opf_expr 
     return -1;
 }
 
-/* Columns are those of the operand that is not shared, and long enough for that; it does not walk along the other's rows. */
+/* Columns are those of the operand that is not shared, and long enough for that; it does not walk along the other's rows, if there is
+ * more than one. */
 static bool columns_are_own(const opf_stage *stage, const opf_expr *shared, const opf_expr *own)
 {
     int column = last_own(stage, own, shared), row = last_own(stage, shared, own);
-    return column >= 0 && row >= 0 && column > row && opf_dim_nominal(stage->extents[column]) >= SHORT &&
-           nominal_points(stage, row, row + 1) > 1;
+    return column > row && opf_dim_nominal(stage->extents[column]) >= SHORT;
 }
 
 /* A tensor read as it is, along its last axis: packed at build time where it is constant, else read in place. */

@@ -7,6 +7,7 @@
 opf_status opf_pass_branches(opf_graph *graph);
 opf_status opf_pass_dead(opf_graph *graph);
 opf_status opf_pass_fold_constants(opf_graph *graph);
+opf_status opf_pass_gates(opf_graph *graph);
 opf_status opf_pass_identity(opf_graph *graph);
 opf_status opf_pass_quantised_moves(opf_graph *graph);
 opf_status opf_pass_fold_batch_norm(opf_graph *graph);

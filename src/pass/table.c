@@ -9,6 +9,7 @@ static const opf_pass passes[] = {
     {"fold-constants", "computes nodes whose inputs are constants", OPF_PASS_BEST, opf_pass_fold_constants},
     {"fold-batch-norm", "moves batch normalisation, and sums and products with constants, into the weights in front of them", OPF_PASS_BEST, opf_pass_fold_batch_norm},
     {"scale-shift", "makes one product and one sum of any other batch normalisation with constant statistics", OPF_PASS_BEST, opf_pass_scale_shift},
+    {"gates", "cuts a product whose pieces meet again element by element into one a piece", OPF_PASS_BEST, opf_pass_gates},
 };
 
 size_t opf_pass_count(void) { return OPF_COUNT(passes); }
