@@ -107,12 +107,11 @@ static bool find_pieces(opf_gate_set *set)
 
 static bool is_product(const opf_node *node)
 {
-    const opf_value *bias = node->n_inputs > 2 ? node->inputs[2] : NULL;
-    if (node->domain[0] || node->held || node->n_inputs < 2 || node->inputs[1]->rank != 2)
+    bool matmul = strcmp(node->op, "MatMul") == 0, gemm = strcmp(node->op, "Gemm") == 0;
+    if (node->domain[0] || node->held || (!matmul && !gemm) || node->inputs[0]->rank < 2 || node->inputs[1]->rank != 2)
         return false;
-    if (strcmp(node->op, "MatMul") == 0)
-        return node->inputs[0]->rank >= 2;
-    return strcmp(node->op, "Gemm") == 0 && (!bias || (bias->constant && bias->rank == 1));
+    const opf_value *bias = node->n_inputs > 2 ? node->inputs[2] : NULL;
+    return !bias || (bias->constant && bias->rank == 1);
 }
 
 bool opf_gates_is_product(const opf_node *node)
@@ -174,7 +173,7 @@ static bool same_shape(const opf_value *a, const opf_value *b)
 static bool is_element_wise(const opf_node *node, const opf_value *like)
 {
     const opf_op *op = opf_node_op(node);
-    return op && op->scalar && !node->held && node->graph == like->graph && node->n_outputs == 1 && same_shape(node->outputs[0], like);
+    return op && op->scalar && !node->held && node->graph == like->graph && node->n_outputs == 1 && node->outputs[0] && same_shape(node->outputs[0], like);
 }
 
 static void add_readers(opf_gate_set *set, const opf_value *value, int further)
