@@ -268,6 +268,8 @@ typedef struct opf_build_options {
     int check;                 /* runs every group once on seeded and on special values beside the evaluator; one that is beyond its
                                   bound is taken apart, and the report says so */
     const opf_array *inputs;   /* of the self-test, one per input; they decide which sizes are told. NULL: made up */
+    const char *targets;       /* rows of the machine table, "x86-64-v4,x86-64-v3,generic": a version for each, the best first; the processor
+                                  decides among them at run time. NULL: one, for the context's machine; one name: one, for that */
 } opf_build_options;
 /* report: NULL, or gets the sizes of what was made, as text. */
 opf_status opf_model_build_as(opf_model *model, const char *path, const opf_build_options *options, char **report);

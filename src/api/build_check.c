@@ -10,6 +10,7 @@ enum { MOST_ROUNDS = 3, SPECIAL_EVERY = 29 };
 
 typedef struct checking {
     opf_building *b;
+    opf_build_version *version;
     bool *failed;              /* per group of the session at hand */
     size_t checks, failures;
 } checking;
@@ -27,6 +28,8 @@ static const void *with_specials(const opf_tensor *tensor, opf_arena *arena) {
 
 /* ---- one round ---- */
 
+static const char *target_of(const checking *c) { return c->b->n_versions > 1 ? opf_arena_printf(c->b->arena, "%s: ", c->version->named.machine->name) : ""; }
+
 static void note_failures(checking *c, const opf_replay *replay) {
     opf_text *remarks = &c->b->remarks;
     c->checks = replay->checks.count;
@@ -35,7 +38,8 @@ static void note_failures(checking *c, const opf_replay *replay) {
         if (check->verdict != OPF_GROUP_BEYOND || !check->group || check->group->nodes.count < 2) continue;
         c->failures++;
         c->failed[check->group->id] = true;
-        for (size_t k = 0; k < check->group->nodes.count; k++) opf_text_printf(remarks, "%s%s", k ? " + " : "  kept apart: ", check->group->nodes.data[k]->name);
+        opf_text_printf(remarks, "  %skept apart: ", target_of(c));
+        for (size_t k = 0; k < check->group->nodes.count; k++) opf_text_printf(remarks, "%s%s", k ? " + " : "", check->group->nodes.data[k]->name);
         opf_text_printf(remarks, ", whose '%s' is beyond its bound: %s\n", check->value->name, check->cause);
     }
 }
@@ -57,7 +61,7 @@ static opf_status run_on(checking *c, opf_graph *graph, const opf_array *inputs)
     opf_eval *eval;
     opf_replay replay;
     opf_status status = opf_reference_run(&eval, graph, inputs, true, NULL, b->arena, b->model->context->diags);
-    if (status == OPF_OK) status = opf_session_replay(&replay, b->session, inputs, graph, eval, b->arena);
+    if (status == OPF_OK) status = opf_session_replay(&replay, c->version->session, inputs, graph, eval, b->arena);
     if (status == OPF_OK) note_failures(c, &replay);
     if (eval) opf_eval_free(eval);
     return status;
@@ -67,7 +71,7 @@ static opf_status run_round(checking *c) {
     opf_building *b = c->b;
     opf_module *module = NULL;
     c->failures = 0;
-    c->failed = OPF_ARRAY(b->arena, bool, b->session->pipeline.fusion->groups.count + 1);
+    c->failed = OPF_ARRAY(b->arena, bool, c->version->session->pipeline.fusion->groups.count + 1);
     opf_status status = opf_model_as_read(&module, b->model);
     if (status == OPF_OK) status = run_on(c, module->graph, b->inputs);
     return status == OPF_OK ? run_on(c, module->graph, special_inputs(b, module->graph->inputs.count)) : status;
@@ -77,7 +81,7 @@ static opf_status run_round(checking *c) {
 
 /* The explanation of the groups as they are, without those that have failed: what `--fuse=FILE` reads. */
 static json_t *remaining_groups(const checking *c) {
-    json_t *explanation = opf_explain_object(c->b->session->pipeline.fusion), *groups = json_object_get(explanation, "groups");
+    json_t *explanation = opf_explain_object(c->version->session->pipeline.fusion), *groups = json_object_get(explanation, "groups");
     for (size_t g = json_array_size(groups); g-- > 0;) {
         const json_t *group = json_array_get(groups, g);
         json_int_t id = json_integer_value(json_object_get(group, "id"));
@@ -89,15 +93,20 @@ static json_t *remaining_groups(const checking *c) {
 
 static opf_status take_apart(checking *c) {
     opf_building *b = c->b;
-    opf_policy policy = b->session->pipeline.policy;
+    opf_options *options = &b->model->context->options;
+    const char *machine = options->machine;
+    opf_policy policy = c->version->session->pipeline.policy;
     json_t *groups = remaining_groups(c);
-    opf_session_free(b->session);
-    b->session = NULL;
-    return opf_session_pinned(&b->session, b->model, policy, groups, false);
+    opf_session_free(c->version->session);
+    c->version->session = NULL;
+    if (c->version->target) options->machine = c->version->target;
+    opf_status status = opf_session_pinned(&c->version->session, b->model, policy, groups, false);
+    options->machine = machine;
+    return status;
 }
 
-opf_status opf_build_check(opf_building *b) {
-    checking c = {.b = b};
+opf_status opf_build_check(opf_building *b, opf_build_version *version) {
+    checking c = {.b = b, .version = version};
     opf_status status = run_round(&c);
     for (int round = 1; round < MOST_ROUNDS && status == OPF_OK && c.failures; round++) {
         status = take_apart(&c);
@@ -108,6 +117,6 @@ opf_status opf_build_check(opf_building *b) {
         opf_diag_add(b->model->context->diags, OPF_ERROR, "check", (opf_place){b->model->source.path, NULL, NULL, -1}, "groups stay beyond their bounds after %d rounds", MOST_ROUNDS);
         return OPF_ERROR_MISMATCH;
     }
-    opf_text_printf(&b->remarks, "  checked: %zu results of groups, on seeded and on special values\n", c.checks);
+    opf_text_printf(&b->remarks, "  %schecked: %zu results of groups, on seeded and on special values\n", target_of(&c), c.checks);
     return OPF_OK;
 }

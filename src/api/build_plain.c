@@ -9,12 +9,13 @@
 #include "api/build.h"
 #include "api/reference.h"
 
-static const char *const file_names[] = {"model.h", "model.c", "model.weights", "selftest.c", "selftest.data", "Makefile"};
-enum { FILE_HEADER, FILE_SOURCE, FILE_WEIGHTS, FILE_TEST, FILE_DATA, FILE_MAKE, FILES };
+static const char *const file_names[] = {"model.h", "model.c", "model.weights", "selftest.c", "selftest.data", "Makefile", "versions.h"};
+enum { FILE_HEADER, FILE_SOURCE, FILE_WEIGHTS, FILE_TEST, FILE_DATA, FILE_MAKE, FILE_VERSIONS, FILES };
 
 typedef struct plain {
     opf_building *b;
     opf_text texts[FILES];
+    opf_text *versions;        /* of several: one file each */
     const opf_tensor **inputs, **outputs;
     int64_t *offsets;
 } plain;
@@ -41,7 +42,7 @@ static void add_tensor(opf_text *data, const opf_tensor *tensor, int64_t *offset
 }
 
 static opf_status gather_test(plain *p) {
-    const opf_graph *graph = p->b->session->pipeline.program->fusion->graph;
+    const opf_graph *graph = opf_build_program(p->b)->fusion->graph;
     size_t n = graph->inputs.count, m = graph->outputs.count;
     opf_eval *eval = NULL;
     opf_status status = evaluate(p, &eval);
@@ -69,19 +70,49 @@ static const char *own_name(const plain *p, size_t number) {
     return opf_arena_printf(p->b->arena, "own_%zu.c", number);
 }
 
+static const char *version_name(const plain *p, size_t v, const char *ending) {
+    return opf_arena_printf(p->b->arena, "model%s%s", p->b->versions[v].named.table + strlen(p->b->library.name), ending);
+}
+
+/* What is compiled beside the self-test, and by which rules. */
 static void emit_makefile(plain *p) {
-    const opf_program *program = p->b->session->pipeline.program;
-    opf_text own = {0};
+    const opf_building *b = p->b;
+    const opf_program *program = opf_build_program(b);
+    bool several = b->n_versions > 1;
+    opf_text own = {0}, objects = {0}, *out = &p->texts[FILE_MAKE];
     for (size_t k = 0; k < opf_emit_own_files(program); k++) opf_text_printf(&own, " %s", own_name(p, k));
-    opf_text_printf(&p->texts[FILE_MAKE], "CFLAGS = -std=c11 -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math %s\n"
-                                          "check: selftest\n\t./selftest\nselftest: selftest.c model.c model.h%s\n\t$(CC) $(CFLAGS) selftest.c model.c%s -o selftest -lm\n",
-                    program->machine->flags, opf_text_string(&own), opf_text_string(&own));
+    for (size_t v = 0; v < b->n_versions && several; v++) opf_text_printf(&objects, " %s", version_name(p, v, ".o"));
+    opf_text_printf(out, "CFLAGS = -std=c11 -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math%s%s\n", several ? "" : " ", several ? "" : program->machine->flags);
+    opf_text_printf(out, "check: selftest\n\t./selftest\nselftest: selftest.c model.c model.h%s%s\n\t$(CC) $(CFLAGS) selftest.c model.c%s%s -o selftest -lm\n", opf_text_string(&own),
+                    opf_text_string(&objects), opf_text_string(&own), opf_text_string(&objects));
+    for (size_t v = 0; v < b->n_versions && several; v++)
+        opf_text_printf(out, "%s: %s model.h versions.h\n\t$(CC) $(CFLAGS) %s%s-c %s -o %s\n", version_name(p, v, ".o"), version_name(p, v, ".c"), b->versions[v].named.machine->flags,
+                        *b->versions[v].named.machine->flags ? " " : "", version_name(p, v, ".c"), version_name(p, v, ".o"));
     opf_text_free(&own);
+    opf_text_free(&objects);
+}
+
+/* One file with everything, or one a version and the interface. */
+static opf_status emit_sources(plain *p) {
+    opf_building *b = p->b;
+    if (b->n_versions == 1) {
+        opf_library library = opf_build_library(b, &b->versions[0]);
+        return opf_emit_plain(opf_build_program(b), &library, file_names[FILE_HEADER], &p->texts[FILE_SOURCE]);
+    }
+    opf_status status = OPF_OK;
+    p->versions = OPF_ARRAY(b->arena, opf_text, b->n_versions);
+    opf_emit_versions_header(&b->library, &p->texts[FILE_VERSIONS]);
+    opf_emit_versions_source(opf_build_program(b), &b->library, file_names[FILE_HEADER], &p->texts[FILE_SOURCE]);
+    for (size_t v = 0; v < b->n_versions && status == OPF_OK; v++) {
+        opf_library library = opf_build_library(b, &b->versions[v]);
+        status = opf_emit_plain(b->versions[v].session->pipeline.program, &library, file_names[FILE_HEADER], &p->versions[v]);
+    }
+    return status;
 }
 
 static opf_status emit(plain *p) {
     opf_building *b = p->b;
-    const opf_program *program = b->session->pipeline.program;
+    const opf_program *program = opf_build_program(b);
     b->library.constants_given = !b->options->embed_weights;
     b->library.data = file_names[FILE_WEIGHTS];
     b->library.data_checksum = checksum_of(&b->data);
@@ -91,13 +122,13 @@ static opf_status emit(plain *p) {
     opf_emit_self_test(program, &b->library, &test, &p->texts[FILE_TEST]);
     emit_makefile(p);
     opf_text_add_n(&p->texts[FILE_WEIGHTS], opf_text_string(&b->data), b->data.length);
-    return opf_emit_plain(program, &b->library, file_names[FILE_HEADER], &p->texts[FILE_SOURCE]);
+    return emit_sources(p);
 }
 
 /* ---- files ---- */
 
 static opf_status write_own(plain *p, const char *folder) {
-    const opf_program *program = p->b->session->pipeline.program;
+    const opf_program *program = opf_build_program(p->b);
     opf_status status = OPF_OK;
     for (size_t k = 0; k < opf_emit_own_files(program) && status == OPF_OK; k++) {
         opf_text text = {0};
@@ -109,10 +140,15 @@ static opf_status write_own(plain *p, const char *folder) {
 }
 
 static opf_status write_files(plain *p, const char *folder) {
+    const opf_building *b = p->b;
+    opf_diags *diags = b->model->context->diags;
     opf_status status = OPF_OK;
-    for (int i = 0; i < FILES && status == OPF_OK; i++)
-        status = opf_file_write(opf_arena_printf(p->b->arena, "%s/%s", folder, file_names[i]), opf_text_string(&p->texts[i]), p->texts[i].length,
-                                p->b->model->context->diags);
+    for (int i = 0; i < FILES && status == OPF_OK; i++) {
+        if (i == FILE_VERSIONS && b->n_versions == 1) continue;
+        status = opf_file_write(opf_arena_printf(b->arena, "%s/%s", folder, file_names[i]), opf_text_string(&p->texts[i]), p->texts[i].length, diags);
+    }
+    for (size_t v = 0; v < b->n_versions && b->n_versions > 1 && status == OPF_OK; v++)
+        status = opf_file_write(opf_arena_printf(b->arena, "%s/%s", folder, version_name(p, v, ".c")), opf_text_string(&p->versions[v]), p->versions[v].length, diags);
     return status == OPF_OK ? write_own(p, folder) : status;
 }
 
@@ -139,7 +175,7 @@ static opf_status place(plain *p) {
 
 /* The self-test's data is a file of numbers. */
 static opf_status check_ports(const opf_building *b) {
-    const opf_program *program = b->session->pipeline.program;
+    const opf_program *program = opf_build_program(b);
     const opf_graph *graph = program->fusion->graph;
     bool numbers = !b->library.takes_memory;
     for (size_t i = 0; i < graph->inputs.count; i++) numbers = numbers && !graph->inputs.data[i]->list && graph->inputs.data[i]->dtype != OPF_STRING;
@@ -159,5 +195,6 @@ opf_status opf_build_plain(opf_building *b) {
     if (status == OPF_OK) status = emit(&p);
     if (status == OPF_OK) status = place(&p);
     for (int i = 0; i < FILES; i++) opf_text_free(&p.texts[i]);
+    for (size_t v = 0; p.versions && v < b->n_versions; v++) opf_text_free(&p.versions[v]);
     return status;
 }

@@ -35,7 +35,7 @@ static int64_t bytes_of(opf_dtype dtype, int rank, const int64_t *dims) {
 }
 
 static int64_t port_bytes(const opf_building *b, const opf_entry_table *entry, const int64_t *symbols) {
-    const opf_graph *graph = b->session->pipeline.program->fusion->graph;
+    const opf_graph *graph = opf_build_program(b)->fusion->graph;
     int64_t total = 0, dims[OPF_MAX_RANK];
     for (size_t i = 0; i < graph->inputs.count; i++) total += bytes_of((opf_dtype)b->inputs[i].dtype, b->inputs[i].rank, b->inputs[i].dims);
     for (size_t k = 0; k < graph->outputs.count; k++) {
@@ -54,8 +54,8 @@ static int larger_first(const void *a, const void *b) {
 }
 
 /* The values that take most of the workspace, with their lives. */
-static void list_largest(const opf_building *b, const int64_t *symbols, opf_diag *diag) {
-    const opf_program *program = b->session->pipeline.program;
+static void list_largest(const opf_building *b, const opf_build_version *version, const int64_t *symbols, opf_diag *diag) {
+    const opf_program *program = version->session->pipeline.program;
     large *all = OPF_ARRAY(b->arena, large, program->buffers.count + 1);
     int64_t *values = OPF_ARRAY(b->arena, int64_t, opf_pool_symbols(program->module->pool) + 1);
     for (size_t i = 0; i < program->n_symbols; i++) values[program->sources[i].symbol->index] = symbols[i];
@@ -72,35 +72,40 @@ static void list_largest(const opf_building *b, const int64_t *symbols, opf_diag
                         all[i].buffer->value->name);
 }
 
-static opf_status refuse(const opf_building *b, const int64_t *symbols) {
+static opf_status refuse(const opf_building *b, const opf_build_version *version, const int64_t *symbols) {
     opf_diags *diags = b->model->context->diags;
     opf_diag *diag = opf_diag_add(diags, OPF_ERROR, "memory", (opf_place){b->model->source.path, NULL, NULL, -1},
                                   "a run takes %" PRId64 " bytes (workspace %" PRId64 ", inputs and outputs %" PRId64 "), more than the %" PRId64 " of --max-ram",
-                                  b->workspace + b->ports, b->workspace, b->ports, b->options->max_ram);
-    list_largest(b, symbols, diag);
+                                  version->workspace + b->ports, version->workspace, b->ports, b->options->max_ram);
+    list_largest(b, version, symbols, diag);
     opf_diag_hint(diags, diag, "smaller inputs (--shape, --dim) or another policy (--fuse) may fit");
     return OPF_ERROR_INPUT;
 }
 
-opf_status opf_build_measure(opf_building *b) {
-    opf_diags *diags = b->model->context->diags;
-    const opf_program *program = b->session->pipeline.program;
-    const opf_entry_table *entry = opf_runner_entry(b->session->runner);
-    opf_status status = take_inputs(b);
-    if (status != OPF_OK) return status;
-    size_t n = program->fusion->graph->inputs.count;
-    const int64_t **dims = OPF_ARRAY(b->arena, const int64_t *, n + 1);
-    for (size_t i = 0; i < n; i++) dims[i] = b->inputs[i].dims;
+static opf_status measure_version(opf_building *b, opf_build_version *version, const int64_t *const *dims) {
+    const opf_program *program = version->session->pipeline.program;
+    const opf_entry_table *entry = opf_runner_entry(version->session->runner);
     int64_t *symbols = OPF_ARRAY(b->arena, int64_t, program->n_symbols + 1);
-    if (entry->solve(dims, symbols)) return opf_runner_prepare(b->session->runner, dims); /* says why */
-    b->workspace = (int64_t)entry->workspace_bytes(symbols, 1);
+    if (entry->solve(dims, symbols)) return opf_runner_prepare(version->session->runner, dims); /* says why */
+    version->workspace = (int64_t)entry->workspace_bytes(symbols, 1);
     b->ports = port_bytes(b, entry, symbols);
-    if (!program->n_symbols) b->library.workspace_bytes = (size_t)b->workspace;
-    if (!b->workspace) {
-        opf_diag_add(diags, OPF_ERROR, "memory", (opf_place){b->model->source.path, NULL, NULL, -1}, "sizes overflow for these inputs");
+    if (!program->n_symbols && (size_t)version->workspace > b->library.workspace_bytes) b->library.workspace_bytes = (size_t)version->workspace;
+    if (!version->workspace) {
+        opf_diag_add(b->model->context->diags, OPF_ERROR, "memory", (opf_place){b->model->source.path, NULL, NULL, -1}, "sizes overflow for these inputs");
         return OPF_ERROR_INPUT;
     }
-    return b->options->max_ram > 0 && b->workspace + b->ports > b->options->max_ram ? refuse(b, symbols) : OPF_OK;
+    return b->options->max_ram > 0 && version->workspace + b->ports > b->options->max_ram ? refuse(b, version, symbols) : OPF_OK;
+}
+
+opf_status opf_build_measure(opf_building *b) {
+    opf_status status = take_inputs(b);
+    if (status != OPF_OK) return status;
+    size_t n = opf_build_program(b)->fusion->graph->inputs.count;
+    const int64_t **dims = OPF_ARRAY(b->arena, const int64_t *, n + 1);
+    for (size_t i = 0; i < n; i++) dims[i] = b->inputs[i].dims;
+    b->library.workspace_bytes = 0;
+    for (size_t v = 0; v < b->n_versions && status == OPF_OK; v++) status = measure_version(b, &b->versions[v], dims);
+    return status;
 }
 
 /* ---- report ---- */
@@ -112,23 +117,29 @@ static void print_bytes(opf_text *out, const char *what, int64_t bytes, const ch
 
 static void print_shapes(const opf_building *b, opf_text *out) {
     opf_text_add(out, ", at");
-    for (size_t i = 0; i < b->session->pipeline.program->fusion->graph->inputs.count; i++) {
+    for (size_t i = 0; i < opf_build_program(b)->fusion->graph->inputs.count; i++) {
         opf_text_printf(out, " %s[", b->inputs[i].name ? b->inputs[i].name : "");
         for (int k = 0; k < b->inputs[i].rank; k++) opf_text_printf(out, "%s%" PRId64, k ? "," : "", b->inputs[i].dims[k]);
         opf_text_add(out, "]");
     }
 }
 
-void opf_build_report(const opf_building *b, opf_text *out) {
-    opf_object_sizes sizes = opf_object_measure(b->session->pipeline.object, b->arena);
-    opf_text remark = {0};
-    if (b->session->pipeline.program->n_symbols) print_shapes(b, &remark);
-    opf_text_printf(out, "%s: functions %s_*\n", b->path, b->library.name);
+static void print_version(const opf_building *b, const opf_build_version *version, const char *shapes, opf_text *out) {
+    opf_object_sizes sizes = opf_object_measure(version->session->pipeline.object, b->arena);
+    bool several = b->n_versions > 1;
+    if (several) opf_text_printf(out, " for %s:\n", version->named.machine->name);
     print_bytes(out, "code", sizes.text, "");
     print_bytes(out, "data", sizes.data, "");
-    print_bytes(out, "constants", b->library.data_bytes, "");
-    print_bytes(out, "workspace", b->workspace, opf_text_string(&remark));
+    print_bytes(out, "constants", several ? version->own_bytes : b->library.data_bytes, several && version > b->versions ? ", beside those of the versions above" : "");
+    print_bytes(out, "workspace", version->workspace, shapes);
     print_bytes(out, "stack", sizes.stack, ", about");
+}
+
+void opf_build_report(const opf_building *b, opf_text *out) {
+    opf_text shapes = {0};
+    if (opf_build_program(b)->n_symbols) print_shapes(b, &shapes);
+    opf_text_printf(out, "%s: functions %s_*\n", b->path, b->library.name);
+    for (size_t v = 0; v < b->n_versions; v++) print_version(b, &b->versions[v], opf_text_string(&shapes), out);
     opf_text_add_n(out, opf_text_string(&b->remarks), b->remarks.length);
-    opf_text_free(&remark);
+    opf_text_free(&shapes);
 }

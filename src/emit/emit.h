@@ -48,10 +48,19 @@ size_t opf_emit_own_files(const opf_program *program);
 const char *opf_emit_own_path(const opf_program *program, size_t file); /* of the user's file */
 void opf_emit_own_file(const opf_program *program, size_t file, const char *prefix, opf_text *out);
 
+/* One of several versions of a program, each for a row of the machine table: of one model, with the same inputs, outputs and checks. */
+typedef struct opf_library_version {
+    const opf_machine *machine;
+    const char *table;         /* C identifier of its functions' table */
+} opf_library_version;
+
 /* A library around a program. `name` is the C identifier that all functions start with. Constants are one block of bytes:
  * weight i, if steps read it, at data_offsets[i] (-1: not there), the packed constants at packed_offset. */
 typedef struct opf_library {
     const char *name;
+    size_t n_versions;         /* 0: the program is the only one */
+    const opf_library_version *versions; /* in order of preference */
+    const opf_library_version *version;  /* what is emitted is of this one; NULL: of the whole */
     const char *model;         /* file name of the ONNX model */
     const char *checksum;      /* of that file */
     const char *data;          /* the file with the block, as the assembler is to find it; not read where the caller gives it */
@@ -63,11 +72,16 @@ typedef struct opf_library {
     bool takes_memory;         /* opf_program_takes_memory: the caller gives a heap */
     size_t workspace_bytes;    /* in one thread, where all sizes are fixed; else 0 */
 } opf_library;
-/* Its header, and its source: a file beside those of opf_emit_program. */
+/* Its header, and its source: a file beside those of opf_emit_program. With library->version the source is that version's part. */
 void opf_emit_library_header(const opf_program *program, const opf_library *library, opf_text *out);
 void opf_emit_library_source(const opf_program *program, const opf_library *library, opf_text *out);
-/* All of it as one C file that includes `header` and nothing else of ours: kernels, program and interface. */
+/* All of it as one C file that includes `header` and nothing else of ours: kernels, program and interface. With library->version that
+ * version's part, which is empty where the file is compiled for a machine that lacks what the version asks for. */
 opf_status opf_emit_plain(const opf_program *program, const opf_library *library, const char *header, opf_text *out);
+/* Of several versions: what their files and the interface share, and the interface, which chooses one. `program`: any version's. `header`: the
+ * file to include; NULL: its text stands there. */
+void opf_emit_versions_header(const opf_library *library, opf_text *out);
+void opf_emit_versions_source(const opf_program *program, const opf_library *library, const char *header, opf_text *out);
 
 /* A program in C that runs such a library once: `data` is the file with what goes in and what must come out, each input and
  * then each output at its offset; `constants` the file of constants, NULL where they are inside. */

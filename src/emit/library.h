@@ -9,11 +9,28 @@
 typedef enum opf_entry_form {
     OPF_ENTRY_RUN,       /* NAME_run */
     OPF_ENTRY_RUN_DIMS,  /* NAME_run_dims: gives the shapes of the outputs too */
-    OPF_ENTRY_RUN_ON     /* NAME_run_on: both, and the caller's threads */
+    OPF_ENTRY_RUN_ON,    /* NAME_run_on: both, and the caller's threads */
+    OPF_ENTRY_RUN_AS     /* NAME_run_as: the same, by the version that the caller names */
 } opf_entry_form;
 
 /* "int NAME_run(…)", without what follows. */
 void opf_emit_library_head(const opf_library *library, opf_entry_form form, opf_text *out);
+/* The parameters and arguments of NAME_run_on, without parentheses. */
+void opf_emit_run_parameters(const opf_library *library, opf_entry_form form, opf_text *out);
+void opf_emit_run_arguments(const opf_library *library, opf_text *out);
+/* The name that functions of what is emitted start with: the library's, or that of the version at hand; how they are linked. */
+const char *opf_library_prefix(const opf_library *library);
+const char *opf_library_linkage(const opf_library *library); /* "" or "static " */
+/* NAME_run or NAME_run_dims, which call NAME_run_on. */
+void opf_emit_library_run(const opf_library *library, opf_entry_form form, opf_text *out);
+/* The block of constants, put into the object by the assembler; what declares it elsewhere. */
+void opf_emit_library_data(const opf_library *library, opf_text *out);
+/* The table of a version's functions; `there` false: without them. */
+void opf_emit_version_table(const opf_library *library, bool there, opf_text *out);
+/* What the compiler must define for a version's file to hold anything, as an expression of #if. */
+void opf_emit_version_condition(const opf_machine *machine, opf_text *out);
+/* What the header of several versions says more. */
+void opf_emit_versions_interface(const opf_program *program, const opf_library *library, opf_text *out);
 /* All functions behind the program's own `opf_entry`, which has been declared. */
 void opf_emit_library_functions(const opf_program *program, const opf_library *library, opf_text *out);
 

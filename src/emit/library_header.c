@@ -76,18 +76,31 @@ static void print_bound(const opf_module *module, opf_text *out) {
 
 /* ---- functions ---- */
 
-void opf_emit_library_head(const opf_library *library, opf_entry_form form, opf_text *out) {
-    static const char *const names[] = {"run", "run_dims", "run_on"};
-    opf_text_printf(out, "int %s_%s(const void *const *inputs, const int64_t *const *input_dims, void *const *outputs, ", library->name, names[form]);
+const char *opf_library_prefix(const opf_library *library) { return library->version ? library->version->table : library->name; }
+const char *opf_library_linkage(const opf_library *library) { return library->version ? "static " : ""; }
+
+void opf_emit_run_parameters(const opf_library *library, opf_entry_form form, opf_text *out) {
+    opf_text_add(out, "const void *const *inputs, const int64_t *const *input_dims, void *const *outputs, ");
     if (form != OPF_ENTRY_RUN) opf_text_add(out, "int64_t *const *output_dims, ");
     opf_text_add(out, library->constants_given ? "void *workspace, const void *weights" : "void *workspace");
     if (library->takes_memory) opf_text_add(out, ", opf_heap *heap");
-    opf_text_add(out, form == OPF_ENTRY_RUN_ON ? ", const opf_hook *hook)" : ")");
+    if (form >= OPF_ENTRY_RUN_ON) opf_text_add(out, ", const opf_hook *hook");
+}
+
+void opf_emit_run_arguments(const opf_library *library, opf_text *out) {
+    opf_text_printf(out, "inputs, input_dims, outputs, output_dims, workspace%s%s, hook", library->constants_given ? ", weights" : "", library->takes_memory ? ", heap" : "");
+}
+
+void opf_emit_library_head(const opf_library *library, opf_entry_form form, opf_text *out) {
+    static const char *const names[] = {"run", "run_dims", "run_on", "run_as"};
+    opf_text_printf(out, "%sint %s_%s(%s", opf_library_linkage(library), opf_library_prefix(library), names[form], form == OPF_ENTRY_RUN_AS ? "int version, " : "");
+    opf_emit_run_parameters(library, form, out);
+    opf_text_add(out, ")");
 }
 
 static void print_fixed_sizes(const opf_library *library, const char *upper, opf_text *out) {
     if (library->workspace_bytes) {
-        opf_text_printf(out, "/* All sizes are fixed: bytes of workspace of a run in one thread. */\n#define %s_WORKSPACE_BYTES %zu\n\n", upper, library->workspace_bytes);
+        opf_text_printf(out, "/* All sizes are fixed: bytes of workspace of a run in one thread%s. */\n#define %s_WORKSPACE_BYTES %zu\n\n", library->n_versions ? ", by any version" : "", upper, library->workspace_bytes);
     }
     if (library->constants_given)
         opf_text_printf(out, "/* The file of weights, to be mapped or read into memory aligned to 64 bytes, and its FNV-1a checksum. */\n"
@@ -144,6 +157,7 @@ void opf_emit_library_header(const opf_program *program, const opf_library *libr
     print_fixed_sizes(library, upper.data, out);
     print_sizes(program, library, out);
     print_runs(program, library, out);
+    opf_emit_versions_interface(program, library, out);
     opf_text_printf(out, "const char *%s_problem(int number);\n\n#ifdef __cplusplus\n}\n#endif\n#endif\n", library->name);
     opf_text_free(&upper);
 }

@@ -83,11 +83,13 @@ void opf_emit_library_sizes(const opf_program *program, const opf_library *libra
     const char *solver = opf_library_solver(program);
     size_t symbols = program->n_symbols ? program->n_symbols : 1;
     emit_solver(program, out);
-    opf_text_printf(out, "int %s_output_dims(const int64_t *const *input_dims, int output, int64_t *dims) {\n    int64_t symbols[%zu];\n"
+    const char *linkage = opf_library_linkage(library), *name = opf_library_prefix(library);
+    opf_text_printf(out, "%sint %s_output_dims(const int64_t *const *input_dims, int output, int64_t *dims) {\n    int64_t symbols[%zu];\n"
                          "    int problem = %s(input_dims, symbols);\n    if (!problem) opf_entry.output_most(symbols, output, dims);\n    return problem;\n}\n\n",
-                    library->name, symbols, solver);
-    opf_text_printf(out, "size_t %s_workspace_bytes_on(const int64_t *const *input_dims, int threads) {\n    int64_t symbols[%zu];\n"
+                    linkage, name, symbols, solver);
+    opf_text_printf(out, "%ssize_t %s_workspace_bytes_on(const int64_t *const *input_dims, int threads) {\n    int64_t symbols[%zu];\n"
                          "    return %s(input_dims, symbols) ? 0 : opf_entry.workspace_bytes(symbols, threads);\n}\n\n",
-                    library->name, symbols, solver);
-    opf_text_printf(out, "size_t %s_workspace_bytes(const int64_t *const *input_dims) { return %s_workspace_bytes_on(input_dims, 1); }\n\n", library->name, library->name);
+                    linkage, name, symbols, solver);
+    if (library->version) return;
+    opf_text_printf(out, "size_t %s_workspace_bytes(const int64_t *const *input_dims) { return %s_workspace_bytes_on(input_dims, 1); }\n\n", name, name);
 }

@@ -14,11 +14,15 @@ void opf_emit_quoted(const char *text, opf_text *out) {
 
 /* ---- constants ---- */
 
-static void emit_data(const opf_library *library, opf_text *out) {
+void opf_emit_library_data(const opf_library *library, opf_text *out) {
     opf_text_printf(out, "__asm__(\".section .rodata\\n\\t.balign 64\\n\\t.hidden %s_data\\n\\t.globl %s_data\\n\"\n        \"%s_data:\\n\\t.incbin \\\"",
                     library->name, library->name, library->name);
     for (const char *c = library->data; *c; c++) opf_text_printf(out, *c == '"' || *c == '\\' ? "\\\\\\%c" : "%c", *c);
-    opf_text_printf(out, "\\\"\\n\\t.byte 0\\n\\t.text\\n\");\nextern const char %s_data[] __attribute__((visibility(\"hidden\")));\n", library->name);
+    opf_text_printf(out, "\\\"\\n\\t.byte 0\\n\\t.text\\n\");\n");
+}
+
+static void declare_data(const opf_library *library, opf_text *out) {
+    opf_text_printf(out, "extern const char %s_data[] __attribute__((visibility(\"hidden\")));\n", library->name);
 }
 
 /* Constants that are strings, as C's own. */
@@ -38,7 +42,8 @@ static void emit_texts(const opf_program *program, opf_text *out) {
 
 /* weights[] in the object, or offsets of them in what the caller gives. */
 static void emit_weights(const opf_program *program, const opf_library *library, opf_text *out) {
-    if (!library->constants_given) emit_data(library, out);
+    if (!library->constants_given && !library->version) opf_emit_library_data(library, out);
+    if (!library->constants_given) declare_data(library, out);
     emit_texts(program, out);
     if (!program->weights.count) return;
     opf_text_add(out, library->constants_given ? "static const int64_t weight_at[] = {\n" : "static const void *const weight[] = {\n");
@@ -70,7 +75,7 @@ static void emit_condition(const opf_program *program, const opf_condition *chec
 }
 
 static void emit_problems(const opf_program *program, const opf_library *library, opf_text *out) {
-    opf_text_printf(out, "const char *%s_problem(int number) {\n    static const char *const problems[] = {\n        \"no problem\",\n", library->name);
+    opf_text_printf(out, "%sconst char *%s_problem(int number) {\n    static const char *const problems[] = {\n        \"no problem\",\n", opf_library_linkage(library), opf_library_prefix(library));
     for (size_t i = 0; i < program->checks.count; i++) {
         opf_text text = {0};
         emit_condition(program, &program->checks.data[i], &text);
@@ -136,10 +141,10 @@ static void emit_run_on(const opf_program *program, const opf_library *library, 
                     program->fusion->graph->outputs.count);
 }
 
-static void emit_run(const opf_library *library, opf_entry_form form, opf_text *out) {
+void opf_emit_library_run(const opf_library *library, opf_entry_form form, opf_text *out) {
     opf_emit_library_head(library, form, out);
-    opf_text_printf(out, " {\n    return %s_run_on(inputs, input_dims, outputs, %s, workspace, %s0);\n}\n\n", library->name,
-                    form == OPF_ENTRY_RUN_DIMS ? "output_dims" : "0", library->constants_given ? library->takes_memory ? "weights, heap, " : "weights, " : library->takes_memory ? "heap, " : "");
+    opf_text_printf(out, " {\n    return %s_run_on(inputs, input_dims, outputs, %s, workspace, %s%s0);\n}\n\n", library->name, form == OPF_ENTRY_RUN_DIMS ? "output_dims" : "0",
+                    library->constants_given ? "weights, " : "", library->takes_memory ? "heap, " : "");
 }
 
 void opf_emit_library_functions(const opf_program *program, const opf_library *library, opf_text *out) {
@@ -148,12 +153,26 @@ void opf_emit_library_functions(const opf_program *program, const opf_library *l
     emit_bound(program->module, out);
     opf_emit_library_sizes(program, library, out);
     emit_run_on(program, library, symbols, out);
-    emit_run(library, OPF_ENTRY_RUN, out);
-    if (opf_program_has_counts(program)) emit_run(library, OPF_ENTRY_RUN_DIMS, out);
+    if (!library->version) opf_emit_library_run(library, OPF_ENTRY_RUN, out);
+    if (!library->version && opf_program_has_counts(program)) opf_emit_library_run(library, OPF_ENTRY_RUN_DIMS, out);
     emit_problems(program, library, out);
 }
 
+/* A version's part: the program's objects are joined to it, and nothing but the table is seen from outside. */
+static void emit_version_source(const opf_program *program, const opf_library *library, opf_text *out) {
+    opf_text_printf(out, "/* The interface's part for %s. */\n", library->version->machine->name);
+    opf_text_add(out, opf_prelude_abi());
+    opf_emit_versions_header(library, out);
+    opf_text_add(out, "extern const opf_entry_table opf_entry;\n\n");
+    opf_emit_library_functions(program, library, out);
+    opf_emit_version_table(library, true, out);
+}
+
 void opf_emit_library_source(const opf_program *program, const opf_library *library, opf_text *out) {
+    if (library->version) {
+        emit_version_source(program, library, out);
+        return;
+    }
     opf_text_add(out, "/* The library's interface around the program. */\n#pragma GCC visibility push(default)\n");
     opf_emit_library_header(program, library, out);
     opf_text_add(out, "#pragma GCC visibility pop\n\n");

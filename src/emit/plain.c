@@ -2,6 +2,24 @@
 #include "emit/library.h"
 #include "emit/main.h"
 
+/* The file of a version is empty where the compiler makes code for a machine that lacks what it asks for. */
+static void begin_version(const opf_machine *machine, opf_text *out) {
+    if (!*opf_machine_features(machine)) return;
+    opf_text_add(out, "/* Without these (compiler flags: ");
+    opf_text_printf(out, "%s) there is nothing here, and another version is chosen. */\n#if ", machine->flags);
+    opf_emit_version_condition(machine, out);
+    opf_text_add(out, "\n\n");
+}
+
+static void end_version(const opf_library *library, opf_text *out) {
+    if (!library->version) return;
+    opf_emit_version_table(library, true, out);
+    if (!*opf_machine_features(library->version->machine)) return;
+    opf_text_add(out, "\n#else\n");
+    opf_emit_version_table(library, false, out);
+    opf_text_add(out, "\n#endif\n");
+}
+
 static void emit_head(const opf_program *program, const opf_library *library, const char *header, opf_text *out) {
     opf_text_add(out, "/* ");
     opf_emit_comment(library->model, out);
@@ -14,7 +32,8 @@ static void emit_head(const opf_program *program, const opf_library *library, co
                          "/* Loops whose iterations are independent say so; which of them become vectors is the compiler's choice. */\n"
                          "#pragma clang diagnostic ignored \"-Wpass-failed\"\n#endif\n"
                          "/* Functions that take vectors are all private: no other file depends on how they are passed. */\n"
-                         "#ifdef __GNUC__\n#pragma GCC diagnostic ignored \"-Wpsabi\"\n#endif\n#include \"%s\"\n\n", header);
+                         "#ifdef __GNUC__\n#pragma GCC diagnostic ignored \"-Wpsabi\"\n#endif\n#include \"%s\"\n%s\n", header, library->version ? "#include \"versions.h\"\n" : "");
+    if (library->version) begin_version(library->version->machine, out);
     opf_text_printf(out, "/* Elements of float in a vector: the kernels and the packed constants below are laid out for it. */\n#undef OPF_LANES\n#define OPF_LANES %d\n",
                     program->machine->lanes);
     for (size_t k = 0; opf_emit_own_at(program, k); k++) /* so that several models go into one program */
@@ -49,5 +68,6 @@ opf_status opf_emit_plain(const opf_program *program, const opf_library *library
     opf_emit_entry_table(program, "static ", false, out);
     opf_text_add(out, "\n/* ---- the interface ---- */\n\n");
     opf_emit_library_functions(program, library, out);
+    end_version(library, out);
     return OPF_OK;
 }

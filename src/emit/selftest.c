@@ -111,24 +111,44 @@ static void emit_constants(const opf_self_test *test, const char *upper, opf_tex
                     test->constants, upper, upper, upper, test->constants);
 }
 
+/* `check`: one run, by the version that is named where there are several. */
+static void emit_check(const opf_library *library, const opf_self_test *test, const char *upper, opf_text *out) {
+    const char *name = library->name;
+    bool several = library->n_versions > 0;
+    opf_text_printf(out, "static int check(%sconst void *const *in, const int64_t *const *dims, const char *data%s) {\n    void *out[%s_OUTPUTS];\n    int64_t most[16];\n",
+                    several ? "int version, " : "", test->constants ? ", const void *weights" : "", upper);
+    opf_text_printf(out, "    for (int k = 0; k < %s_OUTPUTS; k++) {\n        if (%s_output_dims(dims, k, most) == 0) out[k] = make_room(&outputs[k], most);\n"
+                         "        else return fprintf(stderr, \"the stored shapes are refused\\n\"), 1;\n    }\n",
+                    upper, name);
+    opf_text_printf(out, several ? "    size_t bytes = %s_workspace_bytes_as(version, dims, 1);\n" : "    size_t bytes = %s_workspace_bytes(dims);\n", name);
+    opf_text_add(out, "    void *workspace = aligned_alloc(64, (bytes + 63) / 64 * 64);\n"
+                      "    if (!bytes || !workspace) return fprintf(stderr, \"no workspace of %zu bytes\\n\", bytes), 1;\n");
+    opf_text_printf(out, several ? "    int problem = %s_run_as(version, in, dims, out, 0, workspace%s, 0);\n" : "    int problem = %s_run(in, dims, out, workspace%s);\n", name,
+                    test->constants ? ", weights" : "");
+    opf_text_printf(out, "    if (problem) return fprintf(stderr, \"%%s\\n\", %s_problem(problem)), 1;\n", name);
+    if (several) opf_text_printf(out, "    printf(\"model %%s for %%s, workspace of %%zu bytes\\n\", %s_MODEL_CHECKSUM, %s_version_name(version), bytes);\n", upper, name);
+    else opf_text_printf(out, "    printf(\"model %%s, workspace of %%zu bytes\\n\", %s_MODEL_CHECKSUM, bytes);\n", upper);
+    opf_text_printf(out, "    int wrong = 0;\n    for (int k = 0; k < %s_OUTPUTS; k++) {\n        wrong += compare(&outputs[k], out[k], data + outputs[k].offset);\n        free(out[k]);\n    }\n"
+                         "    free(workspace);\n    return wrong;\n}\n\n", upper);
+}
+
 static void emit_main(const opf_program *program, const opf_library *library, const opf_self_test *test, const char *upper, opf_text *out) {
     size_t n_inputs = program->fusion->graph->inputs.count;
+    const char *arguments = test->constants ? "in, dims, data, weights" : "in, dims, data";
     opf_text_printf(out, "int main(void) {\n    const char *data = read_file(\"%s\", %lld);\n", test->data, (long long)test->data_bytes);
     emit_constants(test, upper, out);
-    opf_text_printf(out, "    const void *in[%zu] = {0};\n    const int64_t *dims[%zu] = {0};\n    void *out[%s_OUTPUTS];\n", n_inputs + 1, n_inputs + 1, upper);
+    opf_text_printf(out, "    const void *in[%zu] = {0};\n    const int64_t *dims[%zu] = {0};\n", n_inputs + 1, n_inputs + 1);
     if (n_inputs)
         opf_text_printf(out, "    for (int i = 0; i < %s_INPUTS; i++) {\n        in[i] = data + inputs[i].offset;\n        dims[i] = inputs[i].dims;\n    }\n", upper);
     else
         opf_text_add(out, "    (void)inputs;\n");
-    opf_text_printf(out, "    int64_t most[16];\n    for (int k = 0; k < %s_OUTPUTS; k++) {\n        if (%s_output_dims(dims, k, most) == 0) out[k] = make_room(&outputs[k], most);\n"
-                         "        else return fprintf(stderr, \"the stored shapes are refused\\n\"), 1;\n    }\n",
-                    upper, library->name);
-    opf_text_printf(out, "    size_t bytes = %s_workspace_bytes(dims);\n    void *workspace = aligned_alloc(64, (bytes + 63) / 64 * 64);\n"
-                         "    if (!bytes || !workspace) return fprintf(stderr, \"no workspace of %%zu bytes\\n\", bytes), 1;\n"
-                         "    int problem = %s_run(in, dims, out, workspace%s);\n    if (problem) return fprintf(stderr, \"%%s\\n\", %s_problem(problem)), 1;\n"
-                         "    printf(\"model %%s, workspace of %%zu bytes\\n\", %s_MODEL_CHECKSUM, bytes);\n    int wrong = 0;\n"
-                         "    for (int k = 0; k < %s_OUTPUTS; k++) wrong += compare(&outputs[k], out[k], data + outputs[k].offset);\n    return wrong != 0;\n}\n",
-                    library->name, library->name, test->constants ? ", weights" : "", library->name, upper, upper);
+    if (!library->n_versions) {
+        opf_text_printf(out, "    return check(%s) != 0;\n}\n", arguments);
+        return;
+    }
+    opf_text_printf(out, "    int wrong = 0, ran = 0;\n    for (int version = 0; version < %s_VERSIONS; version++) {\n        if (%s_version_runs(version)) ran++, wrong += check(version, %s);\n"
+                         "        else printf(\"not for this processor, or compiled without its flags: %%s\\n\", %s_version_name(version));\n    }\n    return wrong != 0 || !ran;\n}\n",
+                    upper, library->name, arguments, library->name);
 }
 
 void opf_emit_self_test(const opf_program *program, const opf_library *library, const opf_self_test *test, opf_text *out) {
@@ -143,6 +163,7 @@ void opf_emit_self_test(const opf_program *program, const opf_library *library, 
     opf_text_printf(out, "%s#define SLACK %s\n#define LEAST %s\n\n", bytes ? "/* The model rounds to 8 bits on the way: one rounding that flips moves its results by more than all others. */\n" : "",
                     bytes ? "3e-2" : "1e-3", bytes ? "2e-2" : "1e-4");
     opf_text_add(out, helpers);
+    emit_check(library, test, upper.data, out);
     emit_main(program, library, test, upper.data, out);
     opf_text_free(&upper);
 }

@@ -19,15 +19,25 @@ static const opf_machine rows[] = {
     {"generic", "", 4, 16, 32 * KIB, 256 * KIB, 8 * MIB, 25e9, 100e9, 50e9, 30e9, 10e9},
 };
 
+/* Every feature of a level that a compiler may use, by the names of __builtin_cpu_supports; CMPXCHG16B, LAHF and MOVBE come with all CPUs that
+ * have the rest. */
+#define V3_FEATURES(F) F(avx2) F(fma) F(bmi) F(bmi2) F(popcnt)
+#define V4_FEATURES(F) V3_FEATURES(F) F(avx512f) F(avx512bw) F(avx512cd) F(avx512dq) F(avx512vl)
+#define NAME(feature) #feature,
+#define IS_THERE(feature) && __builtin_cpu_supports(#feature)
+
+static const char *const v3_features[] = {V3_FEATURES(NAME) NULL}, *const v4_features[] = {V4_FEATURES(NAME) NULL}, *const no_features[] = {NULL};
+
+const char *const *opf_machine_features(const opf_machine *machine) {
+    if (strcmp(machine->name, "x86-64-v4") == 0) return v4_features;
+    if (strcmp(machine->name, "x86-64-v3") == 0) return v3_features;
+    return no_features;
+}
+
 static bool runs_here(const opf_machine *row) {
 #if defined(__x86_64__)
-    /* every feature of the level that a compiler may use; CMPXCHG16B, LAHF and MOVBE come with all CPUs that have the rest */
-    bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
-              __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
-    bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
-              __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-    if (strcmp(row->name, "x86-64-v4") == 0) return v4;
-    if (strcmp(row->name, "x86-64-v3") == 0) return v3;
+    if (strcmp(row->name, "x86-64-v4") == 0) return true V4_FEATURES(IS_THERE);
+    if (strcmp(row->name, "x86-64-v3") == 0) return true V3_FEATURES(IS_THERE);
 #endif
 #if defined(__aarch64__)
     if (strcmp(row->name, "aarch64") == 0) return true;
@@ -39,14 +49,14 @@ size_t opf_machine_count(void) { return OPF_COUNT(rows); }
 const opf_machine *opf_machine_at(size_t index) { return &rows[index]; }
 bool opf_machine_runs(const opf_machine *machine) { return runs_here(machine); }
 
-static const opf_machine *row_named(const char *name) {
+const opf_machine *opf_machine_named(const char *name) {
     for (size_t i = 0; i < OPF_COUNT(rows); i++)
         if (strcmp(rows[i].name, name) == 0) return &rows[i];
     return NULL;
 }
 
 bool opf_machine_is_foreign(const opf_machine *machine) {
-    const opf_machine *row = row_named(machine->name);
+    const opf_machine *row = opf_machine_named(machine->name);
     return row && strcmp(row->flags, machine->flags) == 0 && !runs_here(row);
 }
 
@@ -103,7 +113,7 @@ static opf_status bad_file(opf_diags *diags, const char *path, const char *messa
 static opf_status read_object(opf_machine *out, const char *path, json_t *object, opf_arena *arena, opf_diags *diags) {
     if (!json_is_object(object)) return bad_file(diags, path, "a machine file must hold a JSON object", "");
     const char *base = json_string_value(json_object_get(object, "base"));
-    const opf_machine *row = row_named(base ? base : "generic");
+    const opf_machine *row = opf_machine_named(base ? base : "generic");
     if (!row) return bad_file(diags, path, "no machine row is named ", base);
     *out = *row;
     const char *key;
@@ -144,7 +154,7 @@ static opf_status no_machine(const char *name, opf_diags *diags) {
 
 opf_status opf_machine_choose(opf_machine *out, const char *name_or_file, opf_arena *arena, opf_diags *diags) {
     if (name_or_file && *name_or_file && strcmp(name_or_file, "native") != 0) {
-        const opf_machine *row = row_named(name_or_file);
+        const opf_machine *row = opf_machine_named(name_or_file);
         if (!row && !opf_file_exists(name_or_file)) return no_machine(name_or_file, diags);
         if (!row) return read_file(out, name_or_file, arena, diags);
         *out = *row;

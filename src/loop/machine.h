@@ -21,6 +21,12 @@ typedef struct opf_machine {
  * names, "base" naming the row that fills the fields left out (default "generic"). Reports "machine" or "io". */
 opf_status opf_machine_choose(opf_machine *out, const char *name_or_file, opf_arena *arena, opf_diags *diags);
 
+/* The row of this name; NULL: there is none. */
+const opf_machine *opf_machine_named(const char *name);
+/* What a row of the table asks of an x86-64 CPU beyond the first of its kind, by the names of __builtin_cpu_supports; ended by NULL. In upper
+ * case between underscores they are the compilers' macros. */
+const char *const *opf_machine_features(const opf_machine *machine);
+
 /* The table, best row first; whether this CPU can run code of a row. */
 size_t opf_machine_count(void);
 const opf_machine *opf_machine_at(size_t index);

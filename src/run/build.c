@@ -1,7 +1,6 @@
 /* Program → sources → shared object, through the cache. */
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -117,24 +116,5 @@ opf_status opf_compile(const char **out, const opf_program *program, opf_sources
         status = make_entry(entry, cache, &c, sources);
     }
     *out = opf_arena_printf(arena, "%s/program.so", entry);
-    return status;
-}
-
-opf_status opf_compile_library(const char *path, const char *folder, const opf_program *program, const char *object,
-                               const opf_sources *more, const opf_compile_options *options) {
-    opf_arena *arena = program->module->arena;
-    opf_diags *diags = program->module->diags;
-    opf_toolchain toolchain;
-    opf_status status = opf_toolchain_find(&toolchain, program->machine, options, arena, diags);
-    if (status != OPF_OK) return status;
-    opf_compilation c = {.toolchain = &toolchain, .folder = folder, .count = more->count, .names = more->names, .options = options, .diags = diags};
-    c.linked = opf_objects_beside(object, arena, &c.n_linked);
-    status = write_sources(folder, more, &toolchain, arena, diags);
-    if (status == OPF_OK) status = opf_toolchain_compile(&c);
-    opf_mapping file = {0};
-    if (status == OPF_OK) status = opf_file_map(&file, opf_arena_printf(arena, "%s/program.so", folder), diags);
-    if (status == OPF_OK) status = opf_file_write(path, file.data, file.size, diags);
-    if (status == OPF_OK) chmod(path, 0755);
-    opf_file_unmap(&file);
     return status;
 }

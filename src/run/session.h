@@ -33,13 +33,22 @@ void opf_sources_free(opf_sources *sources);                                /* t
  * (arena of the module). Safe against other processes, a full disk and a kill at any moment: an entry is made whole in a
  * folder of its own and renamed. Problems are reported ("compiler", "cache"). */
 opf_status opf_compile(const char **out, const opf_program *program, opf_sources *sources, const opf_compile_options *options);
-/* Links the objects beside a compiled program with further sources (C texts that find `folder`, a scratch folder made by
- * opf_folder_temporary, in their own way) into the shared object `path`, written whole or not at all. */
-opf_status opf_compile_library(const char *path, const char *folder, const opf_program *program, const char *object,
-                               const opf_sources *more, const opf_compile_options *options);
-/* The same as a static library of one object, in which only the functions of `seen` (ended by NULL) are global. */
-opf_status opf_compile_archive(const char *path, const char *folder, const opf_program *program, const char *object, const opf_sources *more,
-                               const char *const *seen, const opf_compile_options *options);
+/* Objects that are there, and texts that are compiled around them. Nothing in `folder`, a scratch folder (opf_folder_temporary), outlives it. */
+typedef struct opf_linking {
+    const opf_machine *machine;  /* whose flags the texts are compiled with */
+    const char *folder;
+    const opf_sources *texts;    /* names and texts alone */
+    const char *const *objects;
+    int n_objects;
+    const opf_compile_options *options;
+    opf_arena *arena;
+    opf_diags *diags;
+} opf_linking;
+/* A shared object, written whole or not at all. */
+opf_status opf_link_shared(const opf_linking *linking, const char *path);
+/* A static library of one object in which only the functions of `seen` (ended by NULL) are global; that object alone, in the folder. */
+opf_status opf_link_archive(const opf_linking *linking, const char *path, const char *const *seen);
+opf_status opf_link_object(const opf_linking *linking, const char **path, const char *const *seen);
 
 /* What `doctor` tells. Text in the arena; NULL where there is none. */
 const char *opf_compiler_identity(const opf_compile_options *options, opf_arena *arena); /* its words and version */

@@ -14,7 +14,7 @@ int cmd_build(tool *t) {
     if (status != OPF_OK) return exit_status(status);
     if (t->data || t->n_inputs) status = feed_first(t, &f, o.bound, true);
     char *report = NULL;
-    opf_build_options options = {.embed_weights = t->embed_weights, .max_ram = t->max_ram, .check = t->check_groups, .inputs = f.inputs};
+    opf_build_options options = {.embed_weights = t->embed_weights, .max_ram = t->max_ram, .check = t->check_groups, .targets = t->targets, .inputs = f.inputs};
     if (status == OPF_OK) status = opf_model_build_as(o.bound, t->output, &options, &report);
     for (size_t i = 0; status == OPF_OK && i < opf_model_inputs(o.bound); i++)
         if (opf_model_input(o.bound, i).by_value) note(t, "%s holds the value of input '%s'; no other runs", t->output, opf_model_input(o.bound, i).name);

@@ -17,7 +17,7 @@ static const struct { const char *verb, *text, *example; } pages[] = {
      "opfuse explain model.onnx --json"},
     {"build", "Writes a compiled model that needs nothing of opfuse: a shared object (FILE.so) or a static library (FILE.a) with its header, or a folder of plain C with weights, "
               "self-test and Makefile (DIR/).",
-     "opfuse build model.onnx --target=generic -o net/"},
+     "opfuse build model.onnx --target=x86-64-v4,x86-64-v3,generic -o net/"},
     {"bench", "Times the model and its unfused build in turns on the same inputs.", "opfuse bench model.onnx --runs 50"},
     {"profile", "Runs the model with a clock around each step and tells time, bytes, FLOPs and the limit that binds, dearest step first. With -o FILE.json events for trace "
                 "viewers, with -o FILE.folded stacks for flame graphs.",

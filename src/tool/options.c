@@ -12,7 +12,7 @@ struct option {
     const char *argument;      /* NULL: takes none */
     unsigned groups;
     const char *help;
-    /* false: the argument does not fit. NULL: an option of the context (context_name). */
+    /* false: the argument does not fit. NULL: an option of the context (its name behind the dashes). */
     bool (*set)(tool *t, const char *argument);
 };
 
@@ -103,6 +103,7 @@ static bool set_all(tool *t, const char *argument) { (void)argument; return t->a
 static bool set_bounds(tool *t, const char *argument) { (void)argument; return t->bounds = true; }
 static bool set_bisect(tool *t, const char *argument) { (void)argument; return t->bisect = true; }
 static bool set_against(tool *t, const char *argument) { return *(t->against = argument) != '\0'; }
+static bool set_targets(tool *t, const char *argument) { return *(t->targets = argument); }
 static bool set_check(tool *t, const char *argument) { (void)argument; return t->check_groups = true; }
 static bool set_profile(tool *t, const char *argument) { (void)argument; return t->profile = true; }
 static bool set_before(tool *t, const char *argument) { (void)argument; return t->before = true; }
@@ -148,7 +149,7 @@ static const option options[] = {
     {"--try-decompose", NULL, FOR_EXPLAIN, "what would be gained if operators of refused uses were written out in smaller ones", set_try_decompose},
     {"--diff", "OLD.json", FOR_EXPLAIN, "what has changed since an earlier `explain --json`; status 3 where a fusion was lost", set_diff},
     {"--schedules", NULL, FOR_EXPLAIN, "every choice of every kernel's schedule, as --schedule reads it", set_schedules},
-    {"--target", "NAME", FOR_BUILD, "row of the machine table to build for, or a file", NULL},
+    {"--target", "NAME[,NAME]...", FOR_BUILD, "rows of the machine table to build for, the best first, of which the processor takes one at run time; or a file", set_targets},
     {"--embed-weights", NULL, FOR_BUILD, "plain C: the weights go into the object", set_embed_weights},
     {"--check", NULL, FOR_BUILD, "runs every group on seeded and special values beside the evaluator; takes apart what is beyond its bound", set_check},
     {"--max-ram", "N[K|M|G]", FOR_BUILD, "fails where workspace, inputs and outputs take more bytes", set_max_ram},
@@ -195,11 +196,9 @@ static const option *find(const char *argument, const char **value) {
     return NULL;
 }
 
-static const char *context_name(const option *o) { return strcmp(o->name, "--target") == 0 ? "machine" : o->name + 2; }
-
 static int apply(tool *t, const option *o, const char *value) {
     if (!o->set) {
-        opf_status status = opf_context_set(t->context, context_name(o), value);
+        opf_status status = opf_context_set(t->context, o->name + 2, value);
         tell(t);
         return exit_status(status);
     }

@@ -28,6 +28,7 @@ typedef struct tool {
     int jobs;                  /* 0: as many as there are cores */
     int warmup, runs;
     bool profile;              /* report: with times */
+    const char *targets;       /* --target */
     bool embed_weights, check_groups;
     bool bounds, bisect;
     int64_t max_ram;           /* bytes; 0: no limit */
