@@ -336,12 +336,29 @@ static int spread(bounding *b, const opf_stage *stage, int sum) {
     return add_stage(b, &like, OPF_COMBINE_MAX, term);
 }
 
+static bool visit_constant(const opf_expr *e, void *data) {
+    const bounding *b = data;
+    int inputs = (int)b->group->stages.inputs.count;
+    return e->kind != OPF_EXPR_LOAD || e->index >= inputs || !b->group->stages.inputs.data[e->index]->constant;
+}
+
+/* What a term loses where denormal constants of a contraction are taken as zeros (loop/tile_operand.c). */
+static const opf_expr *without_denormals(bounding *b, const opf_stage *stage) {
+    const opf_expr *body = stage->body, *lost = NULL;
+    bool product = body->kind == OPF_EXPR_BINARY && body->op == OPF_OP_MUL && stage->accumulator == OPF_FLOAT32;
+    if (!product || opf_group_is_exact(b->group)) return NULL;
+    for (int k = 0; k < 2; k++)
+        if (!opf_expr_visit(b->pool, body->args[k], visit_constant, b)) lost = plus(b, lost, scaled(b, (double)FLT_MIN, magnitude(b, body->args[1 - k])));
+    return lost;
+}
+
 /* A sum whose terms are n roundings off altogether; infinite where one of them, or their magnitudes together, may be more than a
  * float32 accumulator holds. */
 static int bound_sum(bounding *b, const opf_stage *stage, const opf_expr *term) {
     double u = roundoff(stage->accumulator), n = terms_of(b, stage), roundings = n - 1 < 6 * sqrt(n) ? n - 1 : 6 * sqrt(n);
     b->out->has_sum = true;
     if (u > 0) term = plus(b, term, scaled(b, roundings * u, magnitude(b, stage->body)));
+    term = plus(b, term, without_denormals(b, stage));
     if (stage->accumulator == OPF_FLOAT32) term = open_beyond(b, stage->body, term);
     int sum = term ? add_stage(b, stage, OPF_COMBINE_SUM, term) : -1;
     if (sum < 0 || stage->accumulator != OPF_FLOAT32 || roundings <= 0) return sum;

@@ -3,6 +3,7 @@
  *
  * Integers without loads are indices and sizes: they stay far from overflow and are written plainly. */
 #include <assert.h>
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -70,6 +71,44 @@ static void print_real(opf_text *out, opf_dtype dtype, double value) {
     opf_text_add(out, text);
     if (!strpbrk(text, ".e")) opf_text_add(out, ".0");
     if (single) opf_text_add(out, "f");
+}
+
+/* opf_limit_6_0, opf_limit_m1e_05: digits with other signs in the place of those that no name may have. */
+static const char limit_prefix[] = "opf_limit_", number_signs[] = ".-+", name_signs[] = "_mp";
+
+static void translate(char *text, const char *from, const char *to) {
+    for (; *text; text++) {
+        const char *sign = strchr(from, *text);
+        if (sign) *text = to[sign - from];
+    }
+}
+
+static void print_limit_name(float value, opf_text *out) {
+    opf_text number = {0};
+    print_real(&number, OPF_FLOAT32, (double)value);
+    char name[48];
+    snprintf(name, sizeof name, "%s", opf_text_string(&number));
+    name[strlen(name) - 1] = 0; /* the f */
+    translate(name, number_signs, name_signs);
+    opf_text_printf(out, "%s%s", limit_prefix, name);
+    opf_text_free(&number);
+}
+
+void opf_emit_limits(const char *statements, opf_text *out) {
+    size_t prefix = strlen(limit_prefix);
+    opf_text locals = {0};
+    for (const char *at = statements; (at = strstr(at, limit_prefix)) != NULL; at += prefix) {
+        char name[48], number[48], line[160];
+        size_t length = prefix;
+        while (isalnum((unsigned char)at[length]) || at[length] == '_') length++;
+        snprintf(name, sizeof name, "%.*s", (int)length, at);
+        snprintf(number, sizeof number, "%s", name + prefix);
+        translate(number, name_signs, number_signs);
+        snprintf(line, sizeof line, "    const float %s = opf_hidden_f32(%sf);\n", name, number);
+        if (!strstr(opf_text_string(&locals), line)) opf_text_add(&locals, line);
+    }
+    opf_text_add(out, opf_text_string(&locals));
+    opf_text_free(&locals);
 }
 
 static void print_integer(opf_text *out, opf_dtype dtype, int64_t value) {
@@ -147,8 +186,29 @@ static bool nonnegative(const printer *p, const opf_expr *e) {
     return p->scope && p->scope->nonnegative && p->scope->nonnegative(p->scope->data, e);
 }
 
+/* The constant of a minimum or maximum of float32, as the name of a local of the kernel that hides it from the compiler (opf_emit_limits):
+ * gcc 12 compares with constants that it sees, and blends. NULL: there is none. */
+static const opf_expr *limit_of(const opf_expr *e, opf_dtype of) {
+    if ((e->op != OPF_OP_MIN && e->op != OPF_OP_MAX) || of != OPF_FLOAT32) return NULL;
+    const opf_expr *a = e->args[0], *b = e->args[1], *limit = a->kind == OPF_EXPR_FLOAT ? a : b;
+    return (a->kind == OPF_EXPR_FLOAT) != (b->kind == OPF_EXPR_FLOAT) && isfinite((float)limit->real) ? limit : NULL;
+}
+
+static void print_limit(printer *p, const opf_expr *e, const opf_expr *limit) {
+    opf_text_add(p->out, e->op == OPF_OP_MIN ? "opf_at_most_f32(" : "opf_at_least_f32(");
+    print_limit_name((float)limit->real, p->out);
+    opf_text_add(p->out, ", ");
+    print(p, e->args[limit == e->args[0]], LEVEL_ANY);
+    opf_text_add(p->out, ")");
+}
+
 /* Of a constant and a value, the constant goes first: then a NaN needs no test (prelude, opf_max_f32). */
 static void print_call(printer *p, const opf_expr *e, opf_dtype of) {
+    const opf_expr *limit = limit_of(e, opf_dtype_held(of));
+    if (limit) {
+        print_limit(p, e, limit);
+        return;
+    }
     bool swapped = (e->op == OPF_OP_MIN || e->op == OPF_OP_MAX) && e->args[1]->kind == OPF_EXPR_FLOAT;
     opf_text_printf(p->out, "opf_%s_%s(", ops[e->op].name, opf_emit_suffix(opf_dtype_held(of)));
     for (int i = 0; i < e->n_args; i++) {
@@ -232,6 +292,29 @@ static void print_multiply_add(printer *p, const opf_expr *e) {
     opf_text_add(p->out, ")");
 }
 
+/* A quotient by a number whose significand has few bits: x * (1 / y) in two parts rounds to what x / y rounds to (opf_divide_f32), in
+ * two cycles a vector instead of sixteen. Powers of two are left to the compiler, which multiplies. */
+enum { DIVISOR_BITS = 16, DIVISOR_EXPONENT = 20 };
+
+static bool is_short_division(const opf_expr *e) {
+    if (e->op != OPF_OP_DIV || e->dtype != OPF_FLOAT32 || e->args[1]->kind != OPF_EXPR_FLOAT || e->args[0]->kind == OPF_EXPR_FLOAT) return false;
+    int exponent;
+    double significand = fabs(frexp(e->args[1]->real, &exponent)), bits = ldexp(significand, DIVISOR_BITS);
+    return isfinite(significand) && significand > 0.5 && bits == floor(bits) && abs(exponent) <= DIVISOR_EXPONENT;
+}
+
+/* opf_divide_f32(x, y, high, low): high + low is 1 / y, high nearer to 0 than that, so that both parts of an infinity's quotient agree. */
+static void print_short_division(printer *p, const opf_expr *e) {
+    double y = e->args[1]->real, inverse = 1 / y;
+    float high = (float)inverse;
+    if (fabs((double)high) > fabs(inverse)) high = nextafterf(high, 0.0f);
+    opf_text_add(p->out, "opf_divide_f32(");
+    print(p, e->args[0], LEVEL_ANY);
+    opf_text_add(p->out, ", ");
+    print(p, e->args[1], LEVEL_ANY);
+    opf_text_printf(p->out, ", %af, %af)", (double)high, (double)(float)((1 - y * (double)high) / y)); /* the remainder is exact in double */
+}
+
 static void print_rounded(printer *p, const opf_expr *e);
 
 /* What is computed in whole bytes is brought back to the bits that the type has. */
@@ -255,6 +338,8 @@ static void print_operation(printer *p, const opf_expr *e, int level) {
         print_wrapped(p, e);
     } else if (is_multiply_add(e)) {
         print_multiply_add(p, e);
+    } else if (is_short_division(e)) {
+        print_short_division(p, e);
     } else if ((e->op == OPF_OP_AND || e->op == OPF_OP_OR) && !opf_expr_has_load(e)) {
         print_logic(p, e, level);
     } else if (e->op == OPF_OP_BITNOT || (e->op >= OPF_OP_BITAND && e->op <= OPF_OP_BITXOR)) {

@@ -64,6 +64,7 @@ static void print_loops(const opf_nest *nest, opf_text *out) {
     if (!mentions(opf_text_string(&declarations), "args")) opf_text_add(out, "    (void)args;\n");
     if (!mentions(opf_text_string(&declarations), "part")) opf_text_add(out, "    (void)part;\n");
     if (!s.uses_parts) opf_text_add(out, "    (void)parts;\n");
+    opf_emit_limits(opf_text_string(&statements), out);
     opf_text_add(out, opf_text_string(&declarations));
     opf_text_free(&statements);
     opf_text_free(&declarations);

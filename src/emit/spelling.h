@@ -21,6 +21,9 @@ void opf_emit_element(opf_dtype stored, const char *place, const char *offset, o
 /* Like opf_emit_expr for the index of an element: written with C's own operators. */
 void opf_emit_index(const opf_expr *e, const opf_emit_scope *scope, opf_text *out);
 
+/* Constants that minima and maxima of float32 take are locals of the kernel, named after their value: those that the statements name. */
+void opf_emit_limits(const char *statements, opf_text *out);
+
 /* The comment above a kernel. */
 void opf_emit_banner(const opf_nest *nest, opf_text *out);
 

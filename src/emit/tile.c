@@ -451,6 +451,7 @@ void opf_emit_tile(const opf_nest *nest, opf_text *out) {
     else print_sums_unit(p);
     opf_tile_close(p);
     print_sizes(p, out);
+    opf_emit_limits(opf_text_string(&body), out);
     opf_text_add(out, opf_text_string(&body));
     opf_text_free(&body);
 }

@@ -36,6 +36,20 @@ static inline float opf_fma_f32(float a, float b, float c) {
     return a * b + c;
 #endif
 }
+/* x / y, without a division where the instruction set has fused multiply-adds. high + low is 1 / y, |high| < |1 / y|, so that infinities
+ * stay what they are. Where y has at most 16 significant bits, the quotient is no nearer to the middle between two floats than 2^-17 of
+ * their distance, and the error before the one rounding is below 2^-21 of it: the result is that of a division, but for a quotient below
+ * 2^-100, which may be off by 2^-150 more. (Brisebarre, Muller, Raina, Accelerating correctly rounded floating-point
+ * division when the divisor is known in advance, IEEE Transactions on Computers 53, 2004.) */
+static inline float opf_divide_f32(float x, float y, float high, float low) {
+#if (defined(__FMA__) || defined(__aarch64__)) && !defined(OPF_EXACT)
+    (void)y;
+    return __builtin_fmaf(x, high, x * low);
+#else
+    (void)high, (void)low;
+    return x / y;
+#endif
+}
 static inline float opf_copysign_f32(float x, float sign) {
     return opf_f32_of_bits((opf_bits_of_f32(x) & 0x7fffffffu) | (opf_bits_of_f32(sign) & 0x80000000u));
 }

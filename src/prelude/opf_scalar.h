@@ -53,6 +53,19 @@ static inline double opf_min_f64(double a, double b) {
     return a != a ? a : m;
 }
 #endif
+/* The larger (smaller) of a constant, no NaN, and x; NaN where x is. The constant comes from opf_hidden_f32: where gcc 12 sees one, its
+ * vectors compare and blend instead of taking the one instruction that this is. */
+#ifdef OPF_EXACT
+static inline float opf_at_least_f32(float limit, float x) { return opf_max_f32(limit, x); }
+static inline float opf_at_most_f32(float limit, float x) { return opf_min_f32(limit, x); }
+#else
+static inline float opf_at_least_f32(float limit, float x) { return limit > x ? limit : x; }
+static inline float opf_at_most_f32(float limit, float x) { return limit < x ? limit : x; }
+#endif
+static inline float opf_hidden_f32(float x) {
+    __asm__("" : "+m"(x));
+    return x;
+}
 static inline float opf_sign_f32(float x) { return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x == x ? 0.0f : x; }
 static inline double opf_sign_f64(double x) { return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x == x ? 0.0 : x; }
 static inline int opf_isnan_f32(float x) { return x != x; }

@@ -154,6 +154,46 @@ static int check_pow(uint64_t stride) {
     return bad;
 }
 
+/* ---- division ---- */
+
+static __attribute__((noinline)) void divided(const float *restrict x, float y, float high, float low, float *restrict z) {
+    for (int i = 0; i < BLOCK; i++) z[i] = opf_divide_f32(x[i], y, high, low);
+}
+
+/* Quotients by constants of few bits: the bits of x / y; below 2^-100 the error of one, and 2^-150. The floats with one exponent, every
+ * stride / 256th, stand for those of all others, whose every stride-th is taken too. */
+static int check_divide(uint64_t stride) {
+    static const float divisors[] = {3, 6, 5, 10, 7, 9, -6, 12, 120, 255, 1.5f, 0.75f, 49, 1000, 65535, 32767, 43691, 0x1.8p-19f, -0x1.5556p15f};
+    static float x[BLOCK], z[BLOCK];
+    uint64_t step = stride < 256 ? 1 : stride / 256, inputs = 0, others = 0;
+    for (size_t d = 0; d < sizeof divisors / sizeof *divisors; d++) {
+        float y = divisors[d], high = (float)(1 / (double)y);
+        if (fabs((double)high) > fabs(1 / (double)y)) high = nextafterf(high, 0.0f);
+        float low = (float)((1 - (double)y * (double)high) / (double)y);
+        for (uint64_t next = 0; next < (UINT64_C(1) << 32) + (UINT64_C(1) << 23);) {
+            for (int n = 0; n < BLOCK; n++) {
+                x[n] = next >> 32 ? opf_f32_of_bits(0x3f800000u | (uint32_t)(next & 0x7fffff)) : opf_f32_of_bits((uint32_t)next);
+                next += next >> 32 ? step : stride;
+            }
+            divided(x, y, high, low, z);
+            for (int i = 0; i < BLOCK; i++) {
+                float right = x[i] / y;
+                int same = opf_bits_of_f32(right) == opf_bits_of_f32(z[i]) || (right != right && z[i] != z[i]);
+                double quotient = (double)x[i] / (double)y;
+                others += !same && !(fabs(quotient) < 0x1p-100 && fabs((double)z[i] - quotient) <= spacing(quotient) / 2 + 0x1.01p-150);
+            }
+            inputs += BLOCK;
+        }
+    }
+    static const float special[] = {INFINITY, -INFINITY, NAN, 0.0f, -0.0f, 0x1.fffffep127f, -0x1.fffffep127f};
+    for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
+        float got = opf_divide_f32(special[i], 6, 0x1.555554p-3f, 0x1.555556p-27f), right = special[i] / 6;
+        others += opf_bits_of_f32(got) != opf_bits_of_f32(right) && right == right;
+    }
+    printf("divide %llu of %llu quotients with other bits than a division%s\n", (unsigned long long)others, (unsigned long long)inputs, others ? "  TOO MANY" : "");
+    return others != 0;
+}
+
 /* ---- time ---- */
 
 static double now(void) {
@@ -212,6 +252,7 @@ int main(int argc, char **argv) {
         if (times) time_one("exp_below", below, libm_exp, -10, 0);
         else bad |= check_below(stride);
     }
+    if (!times && wanted(argc, argv, first, "divide")) bad |= check_divide(stride);
     if (wanted(argc, argv, first, "pow")) {
         if (times) time_one("pow", pow_ours_23, pow_libm_23, .01f, 100);
         else bad |= check_pow(stride);
