@@ -3,10 +3,25 @@
 
 #include <stdio.h>
 
+/* A user's own kernel is a file of its own; the programs of a batch are compiled as one. */
+static opf_status refuse_kernels(const opf_suite *suite) {
+    const opf_patterns *patterns = suite->context->patterns;
+    for (size_t i = 0; i < patterns->list.count; i++) {
+        const opf_pattern *pattern = patterns->list.data[i];
+        if (pattern->action != OPF_PATTERN_BIND) continue;
+        opf_diag_add(suite->context->diags, OPF_ERROR, "usage", OPF_NO_PLACE,
+                     "pattern '%s' (%s) binds a kernel, and the programs of a suite are compiled together, without kernels of one's own; verify the cases one by one, each with --patterns and --data",
+                     pattern->name, pattern->source);
+        return OPF_ERROR_USAGE;
+    }
+    return OPF_OK;
+}
+
 static opf_status verify(opf_suite *suite, char **report) {
     opf_diags *diags = suite->context->diags;
     char *scratch;
-    opf_status status = opf_suite_find(suite);
+    opf_status status = refuse_kernels(suite);
+    if (status == OPF_OK) status = opf_suite_find(suite);
     if (status == OPF_OK) status = opf_folder_temporary(&scratch, suite->arena, diags);
     if (status != OPF_OK) return status;
     suite->scratch = scratch;

@@ -88,6 +88,8 @@ static opf_context *new_context(const batch *b, int policy) {
     opf_context_set(context, "cache", b->folder);
     opf_context_set(context, "threads", "1");
     context->operators = b->suite->context->operators;
+    context->patterns = b->suite->context->patterns;
+    context->options.rules = b->suite->context->options.rules;
     context->options.accuracy = b->suite->context->options.accuracy;
     if (b->suite->context->options.machine) opf_context_set(context, "machine", b->suite->context->options.machine);
     return context;

@@ -101,16 +101,31 @@ static const opf_expr *unless_infinite(bounding *b, const opf_expr *e, const opf
     return opf_select(b->pool, unary(b, OPF_OP_ISINF, larger(b, ea, eb)), number(b, INFINITY), error);
 }
 
-/* Is an operand that the evaluator holds in double beyond float32, so that the program alone has an infinity? NULL: never. */
-static const opf_expr *overflows(bounding *b, const opf_expr *e) {
-    if (e->dtype != OPF_FLOAT32 || e->kind == OPF_EXPR_LOAD || !opf_expr_has_load(e)) return NULL;
+/* A bound speaks of finite numbers, and the evaluator holds operands in double. Where |e| + ea is beyond float32, the program may have
+ * an infinity instead; of e's own sign as long as ea is below |e|. Each operation allows for such operands. NULL: never. */
+static const opf_expr *overflows(bounding *b, const opf_expr *e, const opf_expr *ea) {
+    bool is_input = e->kind == OPF_EXPR_LOAD && e->index < (int)b->group->stages.inputs.count;
+    if (e->dtype != OPF_FLOAT32 || is_input || !opf_expr_has_load(e)) return NULL;
     const opf_expr *finite = unary(b, OPF_OP_NOT, unary(b, OPF_OP_ISINF, e));
-    return opf_binary(b->pool, OPF_OP_AND, finite, opf_binary(b->pool, OPF_OP_GT, magnitude(b, e), number(b, FLT_MAX)));
+    return opf_binary(b->pool, OPF_OP_AND, finite, opf_binary(b->pool, OPF_OP_GT, plus(b, magnitude(b, e), ea), number(b, FLT_MAX)));
 }
 
-static const opf_expr *open_beyond(bounding *b, const opf_expr *operand, const opf_expr *error) {
-    const opf_expr *beyond = overflows(b, operand);
+/* Of an operation that makes something else of an infinity than of a number as large. */
+static const opf_expr *open_beyond(bounding *b, const opf_expr *operand, const opf_expr *ea, const opf_expr *error) {
+    const opf_expr *beyond = overflows(b, operand, ea);
     return beyond ? opf_select(b->pool, beyond, number(b, INFINITY), error ? error : number(b, 0)) : error;
+}
+
+/* Of a sum with an operand like that: infinite too, and as large as to say so, where the sum has the operand's sign (`turned`: the other).
+ * Infinities of both signs give a NaN: one of them has not the sum's. */
+static const opf_expr *open_sum(bounding *b, const opf_expr *e, const opf_expr *operand, bool turned, const opf_expr *ea, const opf_expr *error) {
+    const opf_expr *beyond = overflows(b, operand, ea), *zero = number(b, 0);
+    if (!beyond) return error;
+    const opf_expr *large = opf_binary(b->pool, OPF_OP_GT, plus(b, magnitude(b, e), error), number(b, FLT_MAX));
+    const opf_expr *sure = ea ? opf_binary(b->pool, OPF_OP_LT, ea, magnitude(b, operand)) : NULL;
+    const opf_expr *sign = opf_binary(b->pool, turned ? OPF_OP_LT : OPF_OP_GT, times(b, opf_unary(b->pool, OPF_OP_SIGN, e), operand), zero);
+    const opf_expr *holds = opf_binary(b->pool, OPF_OP_AND, large, sure ? opf_binary(b->pool, OPF_OP_AND, sure, sign) : sign);
+    return opf_select(b->pool, opf_binary(b->pool, OPF_OP_AND, beyond, unary(b, OPF_OP_NOT, holds)), number(b, INFINITY), error ? error : zero);
 }
 
 /* But where an operand, off by ea, may lie on an edge at which the function becomes infinite (a divisor on zero), anything may come. */
@@ -152,6 +167,15 @@ static const opf_expr *grown(bounding *b, const opf_expr *e, const opf_expr *ea)
     }
 }
 
+/* Functions of an infinity that are infinite, or near what they are of the largest numbers. */
+static bool takes_infinities(opf_scalar_op op) {
+    switch (op) {
+    case OPF_OP_NEG: case OPF_OP_ABS: case OPF_OP_EXP: case OPF_OP_EXPM1: case OPF_OP_SINH: case OPF_OP_COSH: case OPF_OP_TANH: case OPF_OP_ERF: case OPF_OP_ATAN:
+    case OPF_OP_FLOOR: case OPF_OP_CEIL: case OPF_OP_ROUND: case OPF_OP_TRUNC: case OPF_OP_SIGN: return true;
+    default: return false;
+    }
+}
+
 enum { FUNCTION_ERROR = 8 };
 
 /* Errors of the prelude's functions in ULP of the result, rounded up (docs/numerics.md); ULP are two roundoffs. */
@@ -172,15 +196,25 @@ static const opf_expr *bound_unary(bounding *b, const opf_expr *e) {
     const opf_expr *error = unless_infinite(b, e, ea, NULL, grown(b, e, ea)), *a = ea ? magnitude(b, e->args[0]) : NULL, *one = number(b, 1);
     if (e->op == OPF_OP_LOG) error = open_at(b, ea ? less(b, a, ea) : NULL, ea, error);
     else if (e->op == OPF_OP_LOG1P || e->op == OPF_OP_ATANH) error = open_at(b, ea ? less(b, less(b, one, a), ea) : NULL, ea, error);
+    if (!takes_infinities((opf_scalar_op)e->op)) error = open_beyond(b, e->args[0], ea, error);
     return plus(b, error, own_error(e) > 0 ? rounded(b, e, own_error(e)) : NULL);
+}
+
+/* Is x beyond float32 in the program alone, and y too, or infinite? Then both are infinite, and equal. NULL: never. */
+static const opf_expr *both_infinite(bounding *b, const opf_expr *x, const opf_expr *ea, const opf_expr *y, const opf_expr *eb) {
+    const opf_expr *beyond = overflows(b, x, ea);
+    return beyond ? opf_binary(b->pool, OPF_OP_AND, beyond, opf_binary(b->pool, OPF_OP_GT, plus(b, magnitude(b, y), eb), number(b, FLT_MAX))) : NULL;
 }
 
 /* A comparison of what may be off: as good as open where the two are that near. 1 there, as a condition's error. */
 static const opf_expr *bound_comparison(bounding *b, const opf_expr *e) {
-    const opf_expr *off = plus(b, bound_of(b, e->args[0]), bound_of(b, e->args[1]));
+    const opf_expr *ea = bound_of(b, e->args[0]), *eb = bound_of(b, e->args[1]), *off = plus(b, ea, eb);
     if (!off) return NULL;
     const opf_expr *x = opf_cast(b->pool, OPF_FLOAT32, e->args[0]), *y = opf_cast(b->pool, OPF_FLOAT32, e->args[1]);
     const opf_expr *near = opf_binary(b->pool, OPF_OP_LE, unary(b, OPF_OP_ABS, opf_binary(b->pool, OPF_OP_SUB, x, y)), off);
+    const opf_expr *infinite[] = {both_infinite(b, e->args[0], ea, e->args[1], eb), both_infinite(b, e->args[1], eb, e->args[0], ea)};
+    for (int k = 0; k < 2; k++)
+        if (infinite[k]) near = opf_binary(b->pool, OPF_OP_OR, near, infinite[k]);
     return opf_select(b->pool, near, number(b, 1), number(b, 0));
 }
 
@@ -198,11 +232,11 @@ static const opf_expr *bound_power(bounding *b, const opf_expr *e, const opf_exp
 /* Off by how much a quotient is, without its own rounding. A divisor that is beyond float32 leaves zero in the program. */
 static const opf_expr *bound_quotient(bounding *b, const opf_expr *e, const opf_expr *ea, const opf_expr *eb) {
     if (!ea && !eb) return NULL;
-    const opf_expr *quotient = magnitude(b, e), *gap = less(b, magnitude(b, e->args[1]), eb), *beyond = overflows(b, e->args[1]);
+    const opf_expr *quotient = magnitude(b, e), *gap = less(b, magnitude(b, e->args[1]), eb), *beyond = overflows(b, e->args[1], eb);
     const opf_expr *error = over_gap(b, plus(b, ea, times(b, quotient, eb)), gap);
     error = open_at(b, gap, eb, unless_infinite(b, e, ea, eb, error));
     error = beyond ? opf_select(b->pool, beyond, plus(b, quotient, error), error) : error;
-    return open_beyond(b, e->args[0], error);
+    return open_beyond(b, e->args[0], ea, error);
 }
 
 static const opf_expr *bound_binary(bounding *b, const opf_expr *e) {
@@ -221,7 +255,8 @@ static const opf_expr *bound_binary(bounding *b, const opf_expr *e) {
     }
     if (!opf_dtype_is_float((opf_dtype)e->dtype)) return e->op == OPF_OP_DIV ? stepped(b, grown) : grown;
     if (e->op != OPF_OP_DIV) grown = unless_infinite(b, e, ea, eb, grown);
-    if (e->op == OPF_OP_ADD || e->op == OPF_OP_SUB || e->op == OPF_OP_MUL) grown = open_beyond(b, e->args[0], open_beyond(b, e->args[1], grown));
+    if (e->op == OPF_OP_ADD || e->op == OPF_OP_SUB) grown = open_sum(b, e, e->args[0], false, ea, open_sum(b, e, e->args[1], e->op == OPF_OP_SUB, eb, grown));
+    if (e->op == OPF_OP_MUL || e->op == OPF_OP_POW) grown = open_beyond(b, e->args[0], ea, open_beyond(b, e->args[1], eb, grown));
     if (e->op == OPF_OP_POW && !is_whole_power(e)) grown = open_at(b, ea ? less(b, x, ea) : NULL, ea, grown);
     return plus(b, grown, own_error(e) > 0 ? rounded(b, e, own_error(e)) : NULL);
 }
@@ -259,7 +294,7 @@ static const opf_expr *bound_cast(bounding *b, const opf_expr *e) {
     opf_dtype from = (opf_dtype)e->args[0]->dtype, to = (opf_dtype)e->dtype;
     if (!opf_dtype_is_float(to)) return opf_dtype_is_float(from) ? bound_to_integer(b, e, ea) : ea;
     bool exact = opf_dtype_is_float(from) ? roundoff(to) <= roundoff(from) : opf_dtype_bits(from) <= 16 && roundoff(to) <= 0x1p-24;
-    return exact ? ea : plus(b, ea, rounded(b, e, 1));
+    return open_beyond(b, e->args[0], ea, exact ? ea : plus(b, ea, rounded(b, e, 1)));
 }
 
 static const opf_expr *bound_load(bounding *b, const opf_expr *e) {
@@ -356,14 +391,15 @@ static const opf_expr *without_denormals(bounding *b, const opf_stage *stage) {
  * float32 accumulator holds. */
 static int bound_sum(bounding *b, const opf_stage *stage, const opf_expr *term) {
     double u = roundoff(stage->accumulator), n = terms_of(b, stage), roundings = n - 1 < 6 * sqrt(n) ? n - 1 : 6 * sqrt(n);
+    const opf_expr *error = term;
     b->out->has_sum = true;
     if (u > 0) term = plus(b, term, scaled(b, roundings * u, magnitude(b, stage->body)));
     term = plus(b, term, without_denormals(b, stage));
-    if (stage->accumulator == OPF_FLOAT32) term = open_beyond(b, stage->body, term);
+    if (stage->accumulator == OPF_FLOAT32) term = open_beyond(b, stage->body, error, term);
     int sum = term ? add_stage(b, stage, OPF_COMBINE_SUM, term) : -1;
     if (sum < 0 || stage->accumulator != OPF_FLOAT32 || roundings <= 0) return sum;
-    const opf_expr *error = load_stage(b, stage, sum, OPF_FLOAT32), *most = number(b, roundings * u * FLT_MAX);
-    return add_stage(b, stage, OPF_COMBINE_NONE, opf_select(b->pool, opf_binary(b->pool, OPF_OP_GT, error, most), number(b, INFINITY), error));
+    const opf_expr *whole = load_stage(b, stage, sum, OPF_FLOAT32), *most = number(b, roundings * u * FLT_MAX);
+    return add_stage(b, stage, OPF_COMBINE_NONE, opf_select(b->pool, opf_binary(b->pool, OPF_OP_GT, whole, most), number(b, INFINITY), whole));
 }
 
 /* A product in parts, which may leave what float32 holds though all of it does not: past its largest number anything may come; where a
@@ -386,11 +422,25 @@ static int bound_product(bounding *b, const opf_stage *stage, const opf_expr *te
     return add_stage(b, stage, OPF_COMBINE_NONE, plus(b, grown, parts));
 }
 
+/* The extreme of terms off by `term` lies between those of a - ea and of a + ea: what is far from the extreme may be off by much. */
+static int bound_extreme(bounding *b, const opf_stage *stage, int index, const opf_expr *term) {
+    int most = add_stage(b, stage, OPF_COMBINE_MAX, term);
+    if (!opf_dtype_is_float((opf_dtype)stage->body->dtype)) return most;
+    const opf_expr *a = opf_cast(b->pool, OPF_FLOAT32, stage->body);
+    int low = add_stage(b, stage, stage->combiner, less(b, a, term)), high = add_stage(b, stage, stage->combiner, plus(b, a, term));
+    const opf_expr *e = opf_cast(b->pool, OPF_FLOAT32, load_stage(b, stage, index, stage->dtype)), *any = load_stage(b, stage, most, OPF_FLOAT32);
+    const opf_expr *below = less(b, e, load_stage(b, stage, low, OPF_FLOAT32)), *above = less(b, load_stage(b, stage, high, OPF_FLOAT32), e);
+    const opf_expr *plain = opf_binary(b->pool, OPF_OP_LT, larger(b, any, magnitude(b, e)), number(b, INFINITY));
+    return add_stage(b, stage, OPF_COMBINE_NONE, opf_select(b->pool, plain, opf_binary(b->pool, OPF_OP_MIN, any, larger(b, below, above)), any));
+}
+
 /* Of a reduction: the combined bounds of its terms, in stages of their own. */
-static int bound_reduction(bounding *b, const opf_stage *stage, const opf_expr *term) {
+static int bound_reduction(bounding *b, int number, const opf_expr *term) {
+    const opf_stage *stage = b->group->stages.list.data[number];
     switch (stage->combiner) {
     case OPF_COMBINE_SUM: return bound_sum(b, stage, term);
-    case OPF_COMBINE_MIN: case OPF_COMBINE_MAX: case OPF_COMBINE_AND: case OPF_COMBINE_OR: return term ? add_stage(b, stage, OPF_COMBINE_MAX, term) : -1;
+    case OPF_COMBINE_MIN: case OPF_COMBINE_MAX: return term ? bound_extreme(b, stage, number, term) : -1;
+    case OPF_COMBINE_AND: case OPF_COMBINE_OR: return term ? add_stage(b, stage, OPF_COMBINE_MAX, term) : -1;
     case OPF_COMBINE_PROD: return bound_product(b, stage, term);
     default: return term ? -2 : -1; /* which element is the extreme may be open */
     }
@@ -428,7 +478,7 @@ static void bound_stage(bounding *b, int number) {
         b->bound_of[number] = error ? add_stage(b, stage, OPF_COMBINE_NONE, error) : -1;
         return;
     }
-    int sum = bound_reduction(b, stage, error);
+    int sum = bound_reduction(b, number, error);
     const opf_expr *own = rounded(b, load_stage(b, stage, number, stage->dtype), stage->combiner == OPF_COMBINE_PROD ? terms_of(b, stage) : stored_roundings(stage->dtype));
     if (sum == -2 || (sum == -1 && !own)) b->bound_of[number] = sum;
     else if (sum >= 0 && number == b->schedule->winograd) {
@@ -437,6 +487,14 @@ static void bound_stage(bounding *b, int number) {
         const opf_expr *most = load_stage(b, &map, spread(b, stage, sum), OPF_FLOAT32);
         b->bound_of[number] = add_stage(b, stage, OPF_COMBINE_NONE, plus(b, own, most));
     } else b->bound_of[number] = add_stage(b, stage, OPF_COMBINE_NONE, plus(b, own, sum >= 0 ? load_stage(b, stage, sum, OPF_FLOAT32) : NULL));
+}
+
+/* Of a number that is stored, and compared: where an infinity may be in its place, anything may come. */
+static int bound_stored(bounding *b, int number) {
+    const opf_stage *stage = b->group->stages.list.data[number];
+    if (stage->dtype != OPF_FLOAT32) return b->bound_of[number];
+    const opf_expr *error = load_stage(b, stage, b->bound_of[number], OPF_FLOAT32);
+    return add_stage(b, stage, OPF_COMBINE_NONE, open_beyond(b, load_stage(b, stage, number, OPF_FLOAT32), error, error));
 }
 
 /* ---- the group ---- */
@@ -456,7 +514,7 @@ opf_status opf_bound_group(opf_error_bound *out, const opf_group *group, opf_poo
     int *results = OPF_ARRAY(arena, int, n_results + 1);
     for (int k = 0; k < n_results; k++) {
         int stage = group->results.data[k].stage;
-        results[k] = stage < 0 ? -1 : b.bound_of[stage] >= 0 ? b.bound_of[stage] : -1;
+        results[k] = stage < 0 ? -1 : b.bound_of[stage] >= 0 ? bound_stored(&b, stage) : -1;
         if (stage >= 0 && b.bound_of[stage] == -1) { /* exact: zeros of the stage's shape */
             int zeros = add_stage(&b, group->stages.list.data[stage], OPF_COMBINE_NONE, number(&b, 0));
             results[k] = zeros;

@@ -120,6 +120,16 @@ static const char *cause_of(const opf_group_check *c, const opf_error_bound *bou
     return is_narrow(dtype) ? "rounding to a half type" : "rounding";
 }
 
+/* Why a result that differs has no bound. */
+static const char *why_unbounded(const replaying *r, const opf_step *step, const opf_tensor *bounds) {
+    if (step->kind == OPF_RUN_KERNEL)
+        return bounds ? "numbers on the way to it may leave what float32 holds, where no bound is finite" : "which element is read, or is the extreme, hangs on how numbers round";
+    const opf_library_kernel *kernel = step->library->kernel;
+    if (!kernel->own) return opf_arena_printf(r->arena, "the kernel %s of the prelude has no stages from which a bound could follow", kernel->name);
+    return opf_arena_printf(r->arena, "%s of %s is a kernel of your own: nothing says how it computes, so that no bound follows; the outputs' tolerance (--rtol, --atol) judges it",
+                            kernel->name, kernel->own->path);
+}
+
 /* ---- after a step ---- */
 
 static bool same(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
@@ -200,7 +210,7 @@ static void check_result(replaying *r, const opf_step *step, int index, const op
         if (value->dtype == OPF_STRING) compare_strings(&c, got, by.expected);
         else compare(&c, got, by.expected, by.bounds, is_exact(r));
         c.verdict = verdict_of(&c);
-        if (c.worst >= 0) c.cause = cause_of(&c, by.bound);
+        if (c.worst >= 0) c.cause = c.verdict == OPF_GROUP_UNBOUNDED ? why_unbounded(r, step, by.bounds) : cause_of(&c, by.bound);
     }
     add_check(r, c);
 }

@@ -28,7 +28,7 @@ typedef struct opf_group_check {
     double got, expected, bound; /* there */
     double error, most;        /* largest error and largest finite bound of all elements */
     bool spreads;              /* a NaN may reach its neighbours (docs/numerics.md, Winograd) */
-    const char *cause;         /* which mathematical property is behind the worst element; NULL where exact */
+    const char *cause;         /* which mathematical property is behind the worst element; of what has no bound: why not. NULL where exact */
 } opf_group_check;
 
 typedef struct opf_replay {

@@ -115,3 +115,13 @@ gelu = h.make_graph([N("MatMul", ["x", "row"], ["divisor"]), N("Div", ["y", "div
                     [constant("row", np.array([[1, -1, 2, 0.5, 0, 3, -2, 1, 1, -0.5, 4, 1, 2, -1, 1, 0.25]], np.float32)), constant("bias", np.linspace(-1, 1, 16, dtype=np.float32)),
                      constant("large", np.array([1e20, -1e20, 3e19, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 0], np.float32))])
 onnx.save(h.make_model(gelu, opset_imports=[h.make_opsetid("", 17), h.make_opsetid("com.microsoft", 1)], ir_version=8), os.path.join(OUT, "edges_gelu.onnx"))
+
+# Numbers that leave float32 on their way to ones that do not: a mask of the lowest number added to scores, e^x under a quotient.
+save("masked", [N("Mul", ["x", "hundreds"], ["large"]), N("Add", ["large", "mask"], ["scores"]), N("Softmax", ["scores"], ["p"], axis=-1), N("Sigmoid", ["large"], ["s"]),
+                N("Neg", ["large"], ["negative"]), N("Exp", ["negative"], ["e"]), N("Add", ["e", "one"], ["more"]), N("Div", ["large", "more"], ["swish"])],
+     [port("x", ["n", 8])], [port("p", ["n", 8]), port("s", ["n", 8]), port("swish", ["n", 8])],
+     [constant("hundreds", np.float32(200)), constant("one", np.float32(1)),
+      constant("mask", np.array([0, np.finfo(np.float32).min, 0, np.finfo(np.float32).min, 0, 0, 0, np.finfo(np.float32).min], np.float32))])
+save("masked_attention", [N("MatMul", ["q", "k"], ["products"]), N("Add", ["products", "mask"], ["scores"]), N("Softmax", ["scores"], ["p"], axis=-1), N("MatMul", ["p", "v"], ["y"])],
+     [port("q", [2, 16, 8]), port("k", [2, 8, 16]), port("v", [2, 16, 8])], [port("y", [2, 16, 8])],
+     [constant("mask", np.where(np.arange(16) < 11, 0, np.finfo(np.float32).min).astype(np.float32))])
