@@ -46,3 +46,5 @@ opfuse build $root/test/cli/models/gather.onnx --target=generic -o gather/ -q >/
 opfuse build $root/test/cli/models/gather.onnx --target=x86-64-v3,generic -o gathers/ -q >/dev/null
 cmp gather/model.weights gathers/model.weights && make -s -C gathers | grep -c holds
 opfuse build $root/test/cli/models/gather.onnx --target=x86-64-v3,generic --embed-weights -o inside/ -q >/dev/null && make -s -C inside | grep -c holds
+printf '#include "net/model.h"\nint main() { return net_version_runs(net_version()) == 0; }\n' >header.cc
+gcc -x c++ -std=c++11 -Wall -Wextra -Werror -fsyntax-only header.cc
