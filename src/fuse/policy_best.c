@@ -188,6 +188,13 @@ static opf_outcome try_join(opf_growth *growth, int source, int sink, bool do_jo
     return latest->outcome;
 }
 
+/* Two that would go against the grain may go with it together with what follows: a softmax of columns between two transposes. */
+static bool join_with_next(opf_growth *growth, int source, int sink)
+{
+    int next = opf_growth_only_user(growth, sink);
+    return next >= 0 && next != source && growth->light[next] && try_groups(growth, source, next, true).rule == OPF_RULE_ROWS;
+}
+
 /* One attempt for each use that leads out of the node's group; true where a group grew. */
 static bool grow_from(opf_growth *growth, const opf_node *node)
 {
@@ -195,7 +202,10 @@ static bool grow_from(opf_growth *growth, const opf_node *node)
     const opf_node_list *users = &growth->users[node->id];
     for (size_t u = 0; growth->light[source] && u < users->count; u++) {
         int sink = growth->fuser->group_of[users->data[u]->id];
-        if (sink != source && growth->light[sink] && try_join(growth, source, sink, true).rule == OPF_RULE_ROWS)
+        if (sink == source || !growth->light[sink])
+            continue;
+        opf_rule_number rule = try_join(growth, source, sink, true).rule;
+        if (rule == OPF_RULE_ROWS || (rule == OPF_RULE_AGAINST_GRAIN && join_with_next(growth, source, sink)))
             return true;
     }
     return false;

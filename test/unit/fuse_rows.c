@@ -1,5 +1,8 @@
 /* Policy best row by row: the models of test/data/rows (softmax and norms in the forms that exporters give, look-alikes,
- * several results) against the kernels that are expected of them, and the words for what stays apart. */
+ * several results) against the kernels that are expected of them, and the words for what stays apart; those of test/data/forms
+ * (layer norm, softmax, Gelu and attention in forms of several opsets), which are one kernel each. */
+#include <dirent.h>
+
 #include "fusion.h"
 
 static int count_kernels(const opf_fusion *fusion)
@@ -31,6 +34,39 @@ static void forms_do_not_matter(void **unused)
         opf_diags_free(diags);
     }
     json_decref(expected);
+}
+
+static void check_one_kernel(const char *file)
+{
+    opf_diags *diags = opf_diags_new();
+    opf_module *module = load("forms", file, OPF_POLICY_BEST, diags);
+    const opf_fusion *fusion = fuse(module, &(opf_fuse_options){.policy = OPF_POLICY_BEST}, diags);
+    if (count_kernels(fusion) != 1) {
+        opf_text text = {0};
+        opf_explain_text(fusion, &text);
+        fail_msg("%s: more than one kernel\n%s", file, opf_text_string(&text));
+    }
+    opf_module_free(module);
+    opf_diags_free(diags);
+}
+
+static void every_form_is_one_kernel(void **unused)
+{
+    (void)unused;
+    static const char *const kinds[] = {"norm_", "softmax_", "gelu_", "attention_"};
+    int forms[OPF_COUNT(kinds)] = {0};
+    DIR *folder = opendir(OPF_TEST_DATA "/forms");
+    assert_non_null(folder);
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        if (!strstr(entry->d_name, ".onnx"))
+            continue;
+        for (size_t k = 0; k < OPF_COUNT(kinds); k++)
+            forms[k] += strncmp(entry->d_name, kinds[k], strlen(kinds[k])) == 0;
+        check_one_kernel(entry->d_name);
+    }
+    closedir(folder);
+    for (size_t k = 0; k < OPF_COUNT(kinds); k++)
+        assert_true(forms[k] >= 15);
 }
 
 /* The case's groups never have more kernels under best than under tvm. */
@@ -95,6 +131,6 @@ static void uses_say_why(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(forms_do_not_matter), cmocka_unit_test(best_is_never_worse), cmocka_unit_test(uses_say_why)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(forms_do_not_matter), cmocka_unit_test(every_form_is_one_kernel), cmocka_unit_test(best_is_never_worse), cmocka_unit_test(uses_say_why)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
