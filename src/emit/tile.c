@@ -306,12 +306,17 @@ static void print_call(opf_tile_printer *p, int width, int extra, bool tail) {
     const opf_tile *tile = p->tile;
     opf_arena *arena = opf_pool_arena(p->pool);
     bool runtime = tile->a.source == OPF_SOURCE_PANELS;
-    const char *block = opf_arena_printf(arena, "block%s + (r - rows_begin) * pitch + (c - block_begin)", p->mark);
-    opf_tile_line(p, "for (int64_t r = rows_begin; r < rows_end; r += %d)", tile->height);
+    const char *sums = tile->stores_direct ? "sums + r * pitch + c" : opf_arena_printf(arena, "block%s + (r - rows_begin) * pitch + (c - block_begin)", p->mark);
+    const char *arguments = opf_arena_printf(arena, "steps, a_panels + %s * %s + k * %d, %s%s, %s, pitch, k == 0", runtime ? "(r - row_begin)" : "r",
+                                             opf_tile_operand_text(p, tile->depth), tile->height, b_text(p, tail), ahead_text(p), sums);
+    bool few = opf_tile_few_rows(tile, 0) > 0;
+    opf_tile_line(p, "for (int64_t r = rows_begin; r < rows_end; r += %d)%s", tile->height, few ? " {" : "");
     p->indent++;
-    opf_tile_line(p, "%s(steps, a_panels + %s * %s + k * %d, %s%s, %s, pitch, k == 0);", opf_tile_function(tile, width, extra, arena), runtime ? "(r - row_begin)" : "r",
-                  opf_tile_operand_text(p, tile->depth), tile->height, b_text(p, tail), ahead_text(p), tile->stores_direct ? "sums + r * pitch + c" : block);
+    for (int k = 0; opf_tile_few_rows(tile, k); k++)
+        opf_tile_line(p, "%sif (rows_end - r <= %d) %s(%s);", k ? "else " : "", opf_tile_few_rows(tile, k), opf_tile_function(tile, opf_tile_few_rows(tile, k), width, extra, arena), arguments);
+    opf_tile_line(p, "%s%s(%s);", few ? "else " : "", opf_tile_function(tile, tile->height, width, extra, arena), arguments);
     p->indent--;
+    if (few) opf_tile_line(p, "}");
 }
 
 /* A panel of at most so many columns. */

@@ -46,7 +46,10 @@ static inline size_t opf_tile_sums(const opf_tile_printer *p) { return 1 + p->ti
 /* Row-major offset of element `indices` of a tensor. */
 const opf_expr *opf_tile_offset(opf_tile_printer *p, const opf_value *value, const opf_expr *const *indices);
 
-const char *opf_tile_function(const opf_tile *tile, int width, int extra, opf_arena *arena); /* name of its function of so many vectors, and columns behind */
+/* The function for so many rows of a panel of A (all: tile->height), vectors, and columns behind: its name. */
+const char *opf_tile_function(const opf_tile *tile, int rows, int width, int extra, opf_arena *arena);
+/* Where the number of rows is not known, the last panel may hold few: so many rows at most have a function of their own, the k-th; 0: no k-th. */
+int opf_tile_few_rows(const opf_tile *tile, int k);
 bool opf_tile_has_whole_panels(const opf_nest *nest); /* beside the one with extra columns */
 void opf_tile_print_tables(opf_tile_printer *p);   /* before the units: offsets of the depth steps in a window */
 void opf_tile_print_pack_a(opf_tile_printer *p);   /* in a unit: panels of A */

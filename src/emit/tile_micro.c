@@ -46,11 +46,18 @@ static b_form form_of(const opf_tile *tile) {
 }
 
 /* Functions that differ in how their loop is written differ in their name. */
-const char *opf_tile_function(const opf_tile *tile, int width, int extra, opf_arena *arena) {
+const char *opf_tile_function(const opf_tile *tile, int rows, int width, int extra, opf_arena *arena) {
     const char *unroll = tile->unroll == OPF_TILE_UNROLL ? "" : opf_arena_printf(arena, "_u%d", tile->unroll);
     const char *prefetch = tile->prefetch == opf_tile_usual_prefetch(tile) ? "" : opf_arena_printf(arena, "_p%d", tile->prefetch);
-    const char *behind = extra ? opf_arena_printf(arena, "_and_%d", extra) : "";
-    return opf_arena_printf(arena, "opf_tile_%dx%d%s%s%s%s", tile->height, width, behind, b_forms[form_of(tile)].suffix, unroll, prefetch);
+    const char *behind = extra ? opf_arena_printf(arena, "_and_%d", extra) : "", *of = rows < tile->height ? opf_arena_printf(arena, "_of_%d", tile->height) : "";
+    return opf_arena_printf(arena, "opf_tile_%dx%d%s%s%s%s%s", rows, width, of, behind, b_forms[form_of(tile)].suffix, unroll, prefetch);
+}
+
+/* One row is a batch of one: a matrix times a vector, where a whole panel would be mostly zeros. */
+int opf_tile_few_rows(const opf_tile *tile, int k) {
+    static const int few[] = {1, 4};
+    bool open = tile->a.source == OPF_SOURCE_PANELS && !tile->winograd && !opf_is_int(tile->rows, NULL);
+    return open && k < (int)OPF_COUNT(few) && few[k] < tile->height ? few[k] : 0;
 }
 
 static const char *guard_of(const char *function, opf_arena *arena) {
@@ -64,17 +71,18 @@ bool opf_tile_has_whole_panels(const opf_nest *nest) {
     return opf_dim_nominal(nest->tile->columns) / nest->machine->lanes > nest->tile->tail;
 }
 
-static void print_step(int height, int width, int extra, int lanes, int prefetch, b_form form, opf_text *out) {
+/* `rows` of the `height` that a step of A has. */
+static void print_step(int rows, int height, int width, int extra, int lanes, int prefetch, b_form form, opf_text *out) {
     bool table = form == B_TABLE;
     if (table) opf_text_add(out, "        const float *restrict b_row = b + at[k];\n");
     const char *from = table ? "b_row" : "b";
     for (int j = 0; j < width; j++) opf_text_printf(out, "        const opf_vf b%d = opf_vload(%s + %d * OPF_LANES);\n", j, from, j);
-    for (int i = 0; i < height; i++) {
+    for (int i = 0; i < rows; i++) {
         opf_text_printf(out, "        { const opf_vf t = opf_vsplat(a[%d]);", i);
         for (int j = 0; j < width; j++) opf_text_printf(out, " c%d_%d = opf_vfma(t, b%d, c%d_%d);", i, j, j, i, j);
         opf_text_add(out, " }\n");
     }
-    if (extra) print_extra_step(height, width, extra, from, out);
+    if (extra) print_extra_step(rows, width, extra, from, out);
     if (form == B_ROWS_AHEAD) opf_text_add(out, "        __builtin_prefetch(ahead, 0, 2);\n        ahead += ahead_step;\n");
     if (prefetch) opf_text_printf(out, "        __builtin_prefetch(a + %d);\n", prefetch);
     for (int j = 0; j < width && (form == B_ROWS_PANEL || form == B_ROWS_STEPS); j += 16 / lanes) { /* one for each line of 64 bytes */
@@ -85,33 +93,38 @@ static void print_step(int height, int width, int extra, int lanes, int prefetch
     if (!table) opf_text_add(out, "        b += step;\n");
 }
 
-static void print_function(const opf_nest *nest, int width, int extra, b_form form, opf_text *out) {
+static void print_function(const opf_nest *nest, int rows, int width, int extra, b_form form, opf_text *out) {
     const opf_tile *tile = nest->tile;
-    int height = tile->height;
     opf_arena *arena = opf_pool_arena(nest->pool);
-    const char *function = opf_tile_function(tile, width, extra, arena), *guard = guard_of(function, arena);
+    const char *function = opf_tile_function(tile, rows, width, extra, arena), *guard = guard_of(function, arena);
     const char *behind = extra ? opf_arena_printf(arena, " and %d columns", extra) : "";
     opf_text_printf(out, "#ifndef %s\n#define %s\n", guard, guard);
     opf_text_printf(out, "/* Adds a[k][0..%d] * b[k][0..%d vectors%s] over `depth` steps k to c, whose rows are `pitch` apart; starts at 0 where\n"
                          " * `first`. Row k of b is %s.%s */\n",
-                    height - 1, width - 1, behind, b_forms[form].row, b_forms[form].more);
+                    rows - 1, width - 1, behind, b_forms[form].row, b_forms[form].more);
     opf_text_printf(out, "static void %s(int64_t depth, const float *restrict a, const float *restrict b, %s, float *restrict c, int64_t pitch, int first) {\n",
                     function, b_forms[form].parameters);
-    print_accumulators(height, width, false, out);
-    print_extra_accumulators(height, width, extra, false, out);
+    print_accumulators(rows, width, false, out);
+    print_extra_accumulators(rows, width, extra, false, out);
     opf_text_add(out, "    if (!first) {\n");
-    print_accumulators(height, width, true, out);
-    print_extra_accumulators(height, width, extra, true, out);
+    print_accumulators(rows, width, true, out);
+    print_extra_accumulators(rows, width, extra, true, out);
     opf_text_printf(out, "    }\n#pragma GCC unroll %d\n    for (int64_t k = 0; k < depth; k++) {\n", tile->unroll);
-    print_step(height, width, extra, nest->machine->lanes, tile->prefetch, form, out);
+    print_step(rows, tile->height, width, extra, nest->machine->lanes, tile->prefetch, form, out);
     opf_text_add(out, "    }\n");
-    for (int i = 0; i < height; i++) {
+    for (int i = 0; i < rows; i++) {
         opf_text_add(out, "   ");
         for (int j = 0; j < width; j++) opf_text_printf(out, " opf_vstore(c + %d * pitch + %d * OPF_LANES, c%d_%d);", i, j, i, j);
         opf_text_add(out, "\n");
     }
-    for (int j = 0; j < extra; j++) opf_text_printf(out, "    for (int i = 0; i < %d; i++) c[i * pitch + %d * OPF_LANES + %d] = e%d[i];\n", height, width, j, j);
+    for (int j = 0; j < extra; j++) opf_text_printf(out, "    for (int i = 0; i < %d; i++) c[i * pitch + %d * OPF_LANES + %d] = e%d[i];\n", rows, width, j, j);
     opf_text_add(out, "}\n#endif\n");
+}
+
+/* Of so many vectors: for whole panels of rows, and for the last one. */
+static void print_functions(const opf_nest *nest, int width, int extra, b_form form, opf_text *out) {
+    print_function(nest, nest->tile->height, width, extra, form, out);
+    for (int k = 0; opf_tile_few_rows(nest->tile, k); k++) print_function(nest, opf_tile_few_rows(nest->tile, k), width, extra, form, out);
 }
 
 /* One for whole panels, and one for each number of vectors that the last panel of a unit may have. */
@@ -119,7 +132,7 @@ void opf_emit_tile_functions(const opf_nest *nest, opf_text *out) {
     const opf_tile *tile = nest->tile;
     b_form form = form_of(tile);
     if (tile->winograd) opf_emit_winograd_functions(tile->winograd, out);
-    if (!tile->extra || opf_tile_has_whole_panels(nest)) print_function(nest, tile->width, 0, form, out);
-    for (int width = 1; !tile->tail && width < tile->width; width++) print_function(nest, width, 0, form, out);
-    if (tile->extra || (tile->tail && tile->tail != tile->width)) print_function(nest, tile->tail, tile->extra, form, out);
+    if (!tile->extra || opf_tile_has_whole_panels(nest)) print_functions(nest, tile->width, 0, form, out);
+    for (int width = 1; !tile->tail && width < tile->width; width++) print_functions(nest, width, 0, form, out);
+    if (tile->extra || (tile->tail && tile->tail != tile->width)) print_functions(nest, tile->tail, tile->extra, form, out);
 }

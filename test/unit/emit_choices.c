@@ -38,7 +38,7 @@ static const written_case written[] = {
      " stage y float32 [c=4, h=20, j=70] sum [a=3, b=3] : p[c, h + a, j + b] * w[c, a, b]\n out y"},
     {"largest of windows with a stride", "in x float32 [6, 21, 71]\n stage y float32 [c=6, h=10, j=35] max [a=3, b=3] : x[c, h * 2 + a, j * 2 + b]\n out y"},
     {"product of matrices",
-     "size M 37 1 0\n in a float32 [M, 50]\n in b float32 [50, 70]\n in c float32 [70]\n stage s float32 [m=M, n=70] sum [k=50] : a[m, k] * b[k, n]\n"
+     "size M 37 1 0 16 46\n in a float32 [M, 50]\n in b float32 [50, 70]\n in c float32 [70]\n stage s float32 [m=M, n=70] sum [k=50] : a[m, k] * b[k, n]\n"
      " stage y float32 [m=M, n=70] : max(s[m, n] + c[n], 0)\n out y"},
     {"product with a transposed operand", "size M 37 1 0\n in a float32 [M, 50]\n in b float32 [70, 50]\n stage y float32 [m=M, n=70] sum [k=50] : a[m, k] * b[n, k]\n out y"},
     {"convolution",
