@@ -103,6 +103,22 @@ static void choose_order(const opf_scheduler *s, opf_root *root) {
     }
 }
 
+/* Nothing is computed inside more loops than asked for: what it is bound to besides is computed whole. */
+static int most_loops(const opf_scheduler *s, const opf_root *root) {
+    int64_t wanted = opf_nest_wants(s->nest, OPF_KNOB_ATTACH);
+    return wanted && wanted < root->order.count ? (int)wanted : root->order.count;
+}
+
+/* The deepest of all roots: where it is one loop, or none, there is no choice. */
+static void tell_attached(const opf_scheduler *s, const opf_root *root) {
+    int64_t *told = &s->nest->chosen.at[OPF_KNOB_ATTACH];
+    for (int i = 0; i < s->n_stages; i++) {
+        const opf_item *item = root->items[i];
+        bool choice = item && (item->depth > 1 || opf_nest_wants(s->nest, OPF_KNOB_ATTACH));
+        if (choice && item->depth > *told) *told = item->depth;
+    }
+}
+
 /* False where an item must be bound to less than it is. */
 static bool choose_depths(const opf_scheduler *s, opf_root *root, opf_axes *allowed) {
     bool settled = true;
@@ -110,7 +126,7 @@ static bool choose_depths(const opf_scheduler *s, opf_root *root, opf_axes *allo
         opf_item *item = root->items[i];
         if (!item) continue;
         item->depth = 0;
-        while (item->depth < root->order.count && opf_axes_has(&item->bound, root->order.at[item->depth])) item->depth++;
+        while (item->depth < most_loops(s, root) && opf_axes_has(&item->bound, root->order.at[item->depth])) item->depth++;
         if (item->depth == item->bound.count) continue;
         settled = false;
         allowed[i].count = 0;
@@ -144,5 +160,6 @@ bool opf_attach(opf_scheduler *s, opf_root *root) {
         find_items(s, root, allowed);
         choose_order(s, root);
     } while (!choose_depths(s, root, allowed));
+    tell_attached(s, root);
     return maps_are_worth_it(s, root);
 }

@@ -303,8 +303,10 @@ void opf_leaf_over(opf_scheduler *s, opf_block *block, opf_axes axes, const opf_
     opf_axes outer = axes;
     opf_transpose transpose;
     if (!chunk && opf_transpose_axes(s, &outer, targets, &transpose) && opf_transposes(s)) emit_transposed(s, block, &outer, &transpose, targets, parallel);
-    else if (parallel) emit_shared(s, block, &axes, targets);
-    else emit_serial(s, block, &axes, chunk, targets);
+    else if (parallel) {
+        opf_order_loops(s, &axes);
+        emit_shared(s, block, &axes, targets);
+    } else emit_serial(s, block, &axes, chunk, targets);
 }
 
 void opf_leaf(opf_scheduler *s, opf_block *block, opf_axes axes, opf_targets *targets, bool parallel) {

@@ -85,7 +85,7 @@ static source copy_a(opf_rows_nest *n, opf_block *block, const opf_item *item, c
 
 /* ---- B ---- */
 
-static bool b_in_place(const opf_rows_nest *n, const opf_item *item, const opf_expr *b, source *out) {
+static bool b_can_stay(const opf_rows_nest *n, const opf_item *item, const opf_expr *b, source *out) {
     const opf_expr *stride, *step, *base;
     int64_t columns;
     if (!is_plain(n, b) || !opf_is_int(product(n->s, &item->free), &columns) || columns % n->s->nest->machine->lanes) return false;
@@ -93,6 +93,15 @@ static bool b_in_place(const opf_rows_nest *n, const opf_item *item, const opf_e
     if (!flat(n->s, base, &item->reduce, &step, &base)) return false;
     *out = (source){{b->index, base}, step};
     return true;
+}
+
+/* An operand of the group may be copied all the same. */
+static bool b_in_place(const opf_rows_nest *n, const opf_item *item, const opf_expr *b, source *out) {
+    if (!b_can_stay(n, item, b, out)) return false;
+    if (opf_buffer_at(n->s, b->index)->memory != OPF_MEMORY_INPUT) return true;
+    bool packed = opf_nest_wants(n->s->nest, OPF_KNOB_SECOND) == OPF_SECOND_PACKED;
+    n->s->nest->chosen.at[OPF_KNOB_SECOND] = packed ? OPF_SECOND_PACKED : OPF_SECOND_IN_PLACE;
+    return !packed;
 }
 
 /* An odd number of cache lines: depth steps then spread over the cache's sets. */

@@ -16,6 +16,30 @@ int64_t opf_share_size(opf_scheduler *s) {
     return s->nest->chosen.at[OPF_KNOB_SHARE] = wanted ? wanted : OPF_SHARE_BLOCK;
 }
 
+/* The `which`-th of `count` loops, 1 where nothing is asked for or there is no such loop. */
+static int chosen_loop(opf_scheduler *s, opf_knob knob, int count) {
+    int64_t wanted = opf_nest_wants(s->nest, knob), *told = &s->nest->chosen.at[knob];
+    if (count < 2) return 1;
+    int64_t which = wanted && wanted <= count ? wanted : 1;
+    if (which > *told) *told = which;
+    return (int)which;
+}
+
+void opf_order_loops(opf_scheduler *s, opf_axes *axes) {
+    int last = axes->count - 1, inner = axes->count - chosen_loop(s, OPF_KNOB_INNERMOST, axes->count);
+    int variable = last >= 0 ? axes->at[inner] : 0;
+    if (inner < last) {
+        opf_axes_remove(axes, inner);
+        opf_axes_add(axes, variable);
+    }
+    int outer = chosen_loop(s, OPF_KNOB_OUTERMOST, last) - 1;
+    for (; outer > 0; outer--) {
+        variable = axes->at[outer];
+        axes->at[outer] = axes->at[outer - 1];
+        axes->at[outer - 1] = variable;
+    }
+}
+
 bool opf_transposes(opf_scheduler *s) {
     bool off = opf_nest_wants(s->nest, OPF_KNOB_TRANSPOSE) == OPF_SWITCH_OFF;
     s->nest->chosen.at[OPF_KNOB_TRANSPOSE] = off ? OPF_SWITCH_OFF : OPF_SWITCH_ON;

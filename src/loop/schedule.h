@@ -25,7 +25,11 @@ typedef enum opf_knob {
     OPF_KNOB_UNROLL,         /* depth steps of the tile written one behind the other */
     OPF_KNOB_PREFETCH,       /* floats of the first operand asked for ahead; OPF_KNOB_NONE */
     OPF_KNOB_AHEAD,          /* opf_ahead: what of the second operand is asked for ahead */
+    OPF_KNOB_SECOND,         /* opf_second: how the second operand is read where it lies in rows */
     OPF_KNOB_ROWS,           /* of a block of rows */
+    OPF_KNOB_ATTACH,         /* loops around the deepest of the values that are computed on their own */
+    OPF_KNOB_OUTERMOST,      /* of a map's loops, from the outside: which one runs outermost */
+    OPF_KNOB_INNERMOST,      /* from the inside: which one runs innermost */
     OPF_KNOB_CHUNK,          /* elements of a chunk */
     OPF_KNOB_SHARE,          /* elements of one long loop that a part takes at once */
     OPF_KNOB_TRANSPOSE,      /* opf_switch: what is read crosswise is transposed in blocks */
@@ -39,6 +43,7 @@ typedef enum opf_knob {
 typedef enum opf_algorithm { OPF_BY_TILE = 1, OPF_BY_BANDS, OPF_BY_WINOGRAD_2, OPF_BY_WINOGRAD_4, OPF_BY_ROWS, OPF_BY_LOOPS } opf_algorithm;
 typedef enum opf_order { OPF_ROWS_FASTEST = 1, OPF_COLUMNS_FASTEST } opf_order;
 typedef enum opf_ahead { OPF_AHEAD_NONE = 1, OPF_AHEAD_PANEL, OPF_AHEAD_STEPS } opf_ahead;
+typedef enum opf_second { OPF_SECOND_IN_PLACE = 1, OPF_SECOND_PACKED } opf_second;
 typedef enum opf_switch { OPF_SWITCH_ON = 1, OPF_SWITCH_OFF } opf_switch;
 typedef enum opf_stores_kind { OPF_STORES_CACHED = 1, OPF_STORES_PAST } opf_stores_kind;
 typedef enum opf_compiler { OPF_COMPILER_GCC = 1, OPF_COMPILER_CLANG } opf_compiler;

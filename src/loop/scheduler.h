@@ -196,6 +196,7 @@ const opf_expr *opf_accumulate(opf_pool *pool, opf_combiner combiner, const opf_
 /* ---- schedule.c: choices that may be asked for (loop/schedule.h); each tells what became of it ---- */
 int64_t opf_chunk_size(opf_scheduler *s);  /* elements of a chunk */
 int64_t opf_share_size(opf_scheduler *s);  /* elements of a single loop that a part takes at once */
+void opf_order_loops(opf_scheduler *s, opf_axes *axes); /* of a map that the parts share */
 bool opf_transposes(opf_scheduler *s);     /* what is read crosswise, in blocks? To be asked where there is such */
 
 /* ---- code.c ---- */

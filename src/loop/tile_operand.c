@@ -232,7 +232,8 @@ static void choose_b(opf_tiler *tiler) {
     if (opf_tiler_constant(tiler, &tile->b) >= 0) {
         tile->b.source = OPF_SOURCE_CONSTANT;
     } else if (plain && opf_is_value(tile->b.stride, 1)) {
-        tile->b.source = OPF_SOURCE_ROWS;
+        bool packed = !tile->siblings.count && opf_nest_wants(tiler->nest, OPF_KNOB_SECOND) == OPF_SECOND_PACKED;
+        tile->b.source = packed ? OPF_SOURCE_PANELS : OPF_SOURCE_ROWS;
     } else if (is_computed_in_rows(tiler)) {
         tile->b.source = OPF_SOURCE_COPY;
     } else if (!opf_tiler_windows(tiler) && is_contiguous(tiler, tile->b.value, last_depth) && !is_contiguous(tiler, tile->b.value, last_column)) {

@@ -420,6 +420,9 @@ void opf_tiler_tell(opf_tiler *tiler) {
     at[OPF_KNOB_PREFETCH] = tile->prefetch ? tile->prefetch : OPF_KNOB_NONE;
     at[OPF_KNOB_AHEAD] = tile->ahead;
     if (tile->winograd) return;
+    bool rows = tile->b.base && opf_is_value(tile->b.stride, 1);
+    if (tile->b.source == OPF_SOURCE_ROWS) at[OPF_KNOB_SECOND] = OPF_SECOND_IN_PLACE;
+    if (tile->b.source == OPF_SOURCE_PANELS && rows) at[OPF_KNOB_SECOND] = OPF_SECOND_PACKED;
     at[OPF_KNOB_DEPTH_PASS] = tile->depth_block ? tile->depth_block : OPF_KNOB_ALL;
     at[OPF_KNOB_BLOCK_COLUMNS] = tile->block_columns;
     at[OPF_KNOB_ORDER] = tile->rows_first ? OPF_COLUMNS_FASTEST : OPF_ROWS_FASTEST;

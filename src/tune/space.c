@@ -121,6 +121,24 @@ static void add_switch(opf_space *space, opf_knob knob, double predicted) {
     if (space->centre.at[knob]) add_with(space, knob, 3 - space->centre.at[knob], predicted); /* the other one of two */
 }
 
+/* What follows the sums at each tile, while it is in the first cache; at whole rows, so that columns of B are walked through once. */
+static void add_epilogues(opf_space *space, const opf_nest *nest) {
+    const opf_tile *tile = nest->tile;
+    int64_t columns;
+    if (!tile || tile->winograd) return;
+    opf_schedule at_tile = space->centre;
+    at_tile.at[OPF_KNOB_BLOCK_ROWS] = tile->height;
+    at_tile.at[OPF_KNOB_BLOCK_COLUMNS] = (int64_t)tile->width * nest->machine->lanes;
+    add(space, &at_tile, 1.02);
+    if (!opf_is_int(tile->columns, &columns)) return;
+    int64_t panel = at_tile.at[OPF_KNOB_BLOCK_COLUMNS];
+    opf_schedule at_row = space->centre;
+    at_row.at[OPF_KNOB_BLOCK_ROWS] = tile->height;
+    at_row.at[OPF_KNOB_UNIT_ROWS] = 0;
+    at_row.at[OPF_KNOB_BLOCK_COLUMNS] = at_row.at[OPF_KNOB_UNIT_COLUMNS] = (columns + panel - 1) / panel * panel;
+    add(space, &at_row, 1.03);
+}
+
 static void add_compilers(opf_space *space) {
     for (const char *const *name = space->compilers; *name; name++) {
         opf_schedule one = {0};
@@ -137,7 +155,7 @@ static int by_prediction(const void *a, const void *b) {
 static void expand(opf_space *space) {
     static const int64_t passes[] = {OPF_KNOB_ALL, 64, 128, 256, 384, 512, 0}, unrolls[] = {1, 4, 2, 0}, aheads[] = {OPF_KNOB_NONE, 128, 512, 1024, 0},
                          rows[] = {4, 8, 16, 32, 64, 0}, chunks[] = {128, 256, 512, 1024, 2048, 0}, lanes[] = {4, 8, 16, 0},
-                         asked[] = {OPF_AHEAD_NONE, OPF_AHEAD_PANEL, OPF_AHEAD_STEPS, 0};
+                         asked[] = {OPF_AHEAD_NONE, OPF_AHEAD_PANEL, OPF_AHEAD_STEPS, 0}, loops[] = {1, 2, 3, 0};
     bool moved = space->best && space->best->n_nests == 1;
     const opf_nest *nest = moved ? space->best->nests[0] : space->tunable->nest;
     size_t before = space->queue.count;
@@ -152,6 +170,11 @@ static void expand(opf_space *space) {
     add_switch(space, OPF_KNOB_SPLIT, 1);
     add_switch(space, OPF_KNOB_TRANSPOSE, 1);
     add_switch(space, OPF_KNOB_STORES, 1);
+    add_switch(space, OPF_KNOB_SECOND, 1.02);
+    add_epilogues(space, nest);
+    add_values(space, OPF_KNOB_ATTACH, loops, 1.03);
+    add_values(space, OPF_KNOB_OUTERMOST, loops, 1.04);
+    add_values(space, OPF_KNOB_INNERMOST, loops, 1.05);
     add_scaled(space, OPF_KNOB_BLOCK_ROWS, 1.03);
     add_scaled(space, OPF_KNOB_BLOCK_COLUMNS, 1.03);
     add_scaled(space, OPF_KNOB_UNIT_ROWS, 1.03);

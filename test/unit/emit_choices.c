@@ -16,6 +16,7 @@ static const written_case written[] = {
     {"a chain of known size", "in x float32 [7, 5, 90]\n in b float32 [5]\n stage y float32 [n=7, c=5, k=90] : max(x[n, c, k] + b[c], 0)\n out y"},
     {"several functions",
      "size N 3 1 2\n in x float32 [N, 700]\n stage a float32 [n=N, k=700] : exp(x[n, k]) + 1\n stage y float32 [n=N, k=700] : tanh(a[n, k]) * erf(x[n, k])\n out y"},
+    {"a map over four axes", "in x float32 [3, 4, 5, 40]\n in b float32 [4]\n in d float32 [5, 3]\n in e float32 [40, 3]\n stage y float32 [n=3, c=4, h=5, k=40] : x[n, c, h, k] * b[c] + d[h, n] * e[k, n]\n out y"},
     {"concat", "in a float32 [6, 3, 80]\n in b float32 [6, 4, 80]\n stage y float32 [n=6, c=7, k=80] : c < 3 ? a[n, c, k] : b[n, c - 3, k] + 1\n out y"},
     {"concat of the last axis", "in a float32 [30, 100]\n in b float32 [30, 117]\n stage y float32 [n=30, k=217] : k < 100 ? max(a[n, k], 0) : b[n, k - 100]\n out y"},
     {"three results of several types",
@@ -66,6 +67,7 @@ static const char *const asked[] = {
     "block_rows=4", "block_rows=12", "block_columns=8", "block_columns=24", "unit_rows=4", "unit_rows=12", "unit_columns=1", "unit_columns=4", "unit_columns=24",
     "order=rows-fastest", "order=columns-fastest", "unroll=1", "unroll=4", "prefetch=none", "prefetch=128", "ahead=none", "ahead=panel", "ahead=steps",
     "rows=1", "rows=4", "rows=9", "chunk=16", "chunk=100", "chunk=1024", "share=1", "share=100", "transpose=on", "transpose=off", "split=on", "split=off",
+    "second=in-place", "second=packed", "attach=1", "attach=2", "outermost=2", "outermost=3", "innermost=2", "innermost=3", "innermost=2 outermost=2",
     "stores=cached", "stores=non-temporal", "stores=non-temporal chunk=64", "stores=non-temporal chunk=1024",
 };
 enum { ASKED = sizeof asked / sizeof *asked };
