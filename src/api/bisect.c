@@ -6,8 +6,10 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "check/arithmetic.h"
+
 opf_status opf_bisect_groups(const opf_bisection *b, bool all, opf_replay *out) {
-    opf_status status = opf_session_replay(out, b->session, b->inputs, b->graph, b->eval, b->arena);
+    opf_status status = opf_session_replay(out, NULL, b->session, b->inputs, b->graph, b->eval, b->arena);
     if (status == OPF_OK) opf_replay_print(out, all, b->text);
     return status;
 }
@@ -41,73 +43,106 @@ static void forget(second_reading *reading) {
 
 static bool has_node(const opf_group *group, const char *name) {
     for (size_t i = 0; i < group->nodes.count; i++)
-        for (int k = 0; k < group->nodes.data[i]->n_origins; k++)
-            if (strcmp(group->nodes.data[i]->origins[k], name) == 0) return true;
+        if (opf_node_stands_for(group->nodes.data[i], name)) return true;
     return false;
+}
+
+/* Does a step of another program compute nodes of the group at fault? */
+static bool is_part_of(void *data, const opf_step *step) {
+    const opf_group *group = data;
+    for (size_t k = 0; step->kind == OPF_RUN_KERNEL && k < step->nest->group->nodes.count; k++)
+        if (has_node(group, step->nest->group->nodes.data[k]->name)) return true;
+    return false;
+}
+
+static opf_status replay_part(const opf_bisection *b, opf_replay *out, opf_session *session, const opf_group *group) {
+    opf_replay_options options = {.wanted = is_part_of, .data = (void *)(uintptr_t)group};
+    return opf_session_replay(out, &options, session, b->inputs, b->graph, b->eval, b->arena);
+}
+
+/* The model with these groups, and every other node alone: which results of the group's nodes are beyond their bounds?
+ * *node: the first node of the first such kernel, NULL where there is none. The passes are those of the program at hand. Takes over `groups`. */
+static opf_status try_groups(const opf_bisection *b, const opf_group *group, json_t *groups, const char **node) {
+    opf_session *session = NULL;
+    opf_replay replayed = {0};
+    second_reading reading;
+    *node = NULL;
+    opf_status status = read_again(b, &reading);
+    if (status == OPF_OK) status = opf_session_pinned(&session, reading.bound, b->session->pipeline.policy, groups, true);
+    else json_decref(groups);
+    if (status == OPF_OK && session) status = replay_part(b, &replayed, session, group);
+    const opf_group_check *c = status == OPF_OK ? first_bad(&replayed) : NULL;
+    if (c) *node = c->group && c->group->nodes.count ? opf_arena_string(b->arena, c->group->nodes.data[0]->name) : c->value->name;
+    opf_session_free(session);
+    forget(&reading);
+    return status;
 }
 
 /* The first node of the group whose own kernel is beyond its bound; NULL where each is right alone. */
 static opf_status find_alone(const opf_bisection *b, const opf_group *group, const char **out) {
-    opf_session *session = NULL;
-    opf_replay replayed;
-    second_reading reading;
-    *out = NULL;
-    opf_status status = read_again(b, &reading);
-    if (status == OPF_OK) status = opf_session_make(&session, reading.bound, OPF_POLICY_NONE, false, true);
-    if (status == OPF_OK && session) status = opf_session_replay(&replayed, session, b->inputs, b->graph, b->eval, b->arena);
-    for (size_t i = 0; status == OPF_OK && session && i < replayed.checks.count && !*out; i++) {
-        const opf_group_check *c = &replayed.checks.data[i];
-        if (is_bad(c) && c->group && c->group->nodes.count && has_node(group, c->group->nodes.data[0]->name)) *out = opf_arena_string(b->arena, c->group->nodes.data[0]->name);
-    }
-    opf_session_free(session);
-    forget(&reading);
-    return status;
+    return try_groups(b, group, json_pack("{s:i, s:[]}", "schema", 1, "groups"), out);
 }
 
-/* What stands before node `but` of the group together, and what stands behind it; all others alone. Heads and tails of a group in
- * the order of the graph are as free of cycles as the group is. */
-static json_t *groups_without(const opf_group *group, size_t but) {
+/* ---- several nodes ---- */
+
+typedef OPF_VEC(const opf_node *) node_list;
+
+/* The nodes that are at home in the group. Those that it computes again are stored by none, and would close cycles. */
+static node_list nodes_at_home(const opf_bisection *b, const opf_group *group) {
+    node_list list = {0};
+    for (size_t i = 0; i < group->nodes.count; i++) {
+        bool copied = false;
+        for (size_t k = 0; k < group->copied.count; k++) copied = copied || group->copied.data[k] == group->nodes.data[i];
+        if (!copied) OPF_PUSH(b->arena, &list, group->nodes.data[i]);
+    }
+    return list;
+}
+
+/* What stands before node `but` of the group together, and what stands behind it (`but` beyond the last: all of them together); all
+ * others alone. Heads and tails of a group in the order of the graph are as free of cycles as the group is. */
+static json_t *groups_without(const node_list *nodes, size_t but) {
     json_t *head = json_array(), *tail = json_array();
-    for (size_t i = 0; i < group->nodes.count; i++)
-        if (i != but) json_array_append_new(i < but ? head : tail, json_string(group->nodes.data[i]->name));
+    for (size_t i = 0; i < nodes->count; i++)
+        if (i != but) json_array_append_new(i < but ? head : tail, json_string(nodes->data[i]->name));
     return json_pack("{s:i, s:[{s:o}, {s:o}]}", "schema", 1, "groups", "nodes", head, "nodes", tail);
 }
 
-/* Is any result of the group's nodes beyond its bound with node `but` taken out of it? */
-static opf_status fails_without(const opf_bisection *b, const opf_group *group, size_t but, bool *fails) {
-    opf_session *session = NULL;
-    opf_replay replayed;
-    second_reading reading;
-    *fails = false;
-    opf_status status = read_again(b, &reading);
-    if (status == OPF_OK) status = opf_session_pinned(&session, reading.bound, b->session->pipeline.policy, groups_without(group, but), true);
-    if (status == OPF_OK && session) status = opf_session_replay(&replayed, session, b->inputs, b->graph, b->eval, b->arena);
-    for (size_t i = 0; status == OPF_OK && session && i < replayed.checks.count; i++) {
-        const opf_group_check *c = &replayed.checks.data[i];
-        bool ours = false;
-        for (size_t k = 0; c->group && k < c->group->nodes.count; k++) ours = ours || has_node(group, c->group->nodes.data[k]->name);
-        *fails = *fails || (ours && is_bad(c));
+/* Would another node than `but` stand alone? Then it is right as it is on its own, and tells nothing. */
+static bool leaves_single(const node_list *nodes, size_t but) { return but == 1 || but + 2 == nodes->count; }
+
+static const char *either(const opf_bisection *b, const char *before, const char *name) { return before ? opf_arena_printf(b->arena, "%s or %s", before, name) : name; }
+
+/* The nodes without which the rest is right, "A or B" where it may be either; NULL where it takes more than one. Of a pair both are
+ * named, of more those that leave no other node alone. Where the group is right without what it computes again, those are. */
+static opf_status find_joined(const opf_bisection *b, const opf_group *group, const char **out) {
+    const node_list nodes = nodes_at_home(b, group);
+    const char *sure = NULL, *unsure = NULL, *bad = NULL;
+    opf_status status = group->copied.count ? try_groups(b, group, groups_without(&nodes, nodes.count), &bad) : OPF_OK;
+    if (group->copied.count && status == OPF_OK && !bad) {
+        for (size_t k = 0; k < group->copied.count; k++) sure = either(b, sure, group->copied.data[k]->name);
+        *out = sure;
+        return OPF_OK;
     }
-    opf_session_free(session);
-    forget(&reading);
+    for (size_t i = 0; status == OPF_OK && i < nodes.count; i++) {
+        const char **which = leaves_single(&nodes, i) ? &unsure : &sure;
+        status = try_groups(b, group, groups_without(&nodes, i), &bad);
+        if (status == OPF_OK && !bad) *which = either(b, *which, nodes.data[i]->name);
+    }
+    *out = sure ? sure : unsure;
     return status;
 }
 
-/* Would another node than `but` stand alone? Then it is right as it is on its own, and tells nothing. */
-static bool leaves_single(const opf_group *group, size_t but) { return but == 1 || but + 2 == group->nodes.count; }
+/* ---- the property ---- */
 
-/* The nodes without which the rest is right, "A or B" where it may be either; NULL where it takes more than one. Of a pair both are
- * named, of more those that leave no other node alone. */
-static opf_status find_joined(const opf_bisection *b, const opf_group *group, const char **out) {
-    opf_status status = OPF_OK;
-    const char *sure = NULL, *unsure = NULL;
-    for (size_t i = 0; status == OPF_OK && i < group->nodes.count; i++) {
-        bool fails;
-        const char **which = leaves_single(group, i) ? &unsure : &sure;
-        status = fails_without(b, group, i, &fails);
-        if (status == OPF_OK && !fails) *which = *which ? opf_arena_printf(b->arena, "%s or %s", *which, group->nodes.data[i]->name) : group->nodes.data[i]->name;
-    }
-    *out = sure ? sure : unsure;
+static bool is_group(void *data, const opf_step *step) { return step->kind == OPF_RUN_KERNEL && step->nest->group == data; }
+
+/* What is behind the worst result of the group, now that the operator is known: its arithmetic, else what its stages allow. */
+static opf_status find_property(const opf_bisection *b, const opf_group *group, const char *node, const char **out) {
+    opf_replay replayed;
+    opf_replay_options options = {.wanted = is_group, .data = (void *)(uintptr_t)group, .suspect = node};
+    opf_status status = opf_session_replay(&replayed, &options, b->session, b->inputs, b->graph, b->eval, b->arena);
+    const opf_group_check *c = status == OPF_OK ? first_bad(&replayed) : NULL;
+    if (c) *out = c->arithmetic ? c->arithmetic : c->cause;
     return status;
 }
 
@@ -119,6 +154,8 @@ static const char *remedy_of(const opf_bisection *b, const char *cause, const ch
         {"cancellation", "--wide-sums '%s' sums in float64; where the terms are rounded themselves, a form of the model that does not subtract near equals"},
         {"Winograd", "--accuracy=tight allows no form that is less accurate than the sum itself, --accuracy=exact none; --wide-sums '%s' turns it off for this sum"},
         {"order", "--wide-sums '%s' sums in float64, --accuracy=exact in the order of the axes; or a tolerance that a sum of this length allows"},
+        {"overflow of a half type", "float32 in this place of the model (a Cast in front of '%s'), or a smaller scale; `ranges` names the values that float16 cannot hold"},
+        {"past what a half type holds", "float32 in this place of the model (a Cast in front of '%s'), or a smaller scale; `ranges` names the values that float16 cannot hold"},
         {"half type", "float32 in this place of the model (a Cast in front of '%s')"},
         {"NaN", "the rule is in docs/numerics.md; a guard in the model where the value can be absent"},
         {"integer", "--accuracy=exact computes what is rounded as the evaluator does; else compare with a step of one"},
@@ -130,6 +167,12 @@ static const char *remedy_of(const opf_bisection *b, const char *cause, const ch
         return at ? opf_arena_printf(b->arena, "%.*s%s%s", (int)(at - remedy), remedy, node, at + 2) : remedy;
     }
     return "--fuse=none, or --fuse=FILE with this group taken apart, which `build --check` does by itself; and a report, for the kernel is wrong";
+}
+
+/* Of "A or B" the first; where none is known, the group's first node. */
+static const char *suspect_of(const opf_bisection *b, const opf_group *group, const char *joined) {
+    const char *end = joined ? strstr(joined, " or ") : NULL;
+    return !joined ? group->nodes.data[0]->name : end ? opf_arena_string_n(b->arena, joined, (size_t)(end - joined)) : joined;
 }
 
 static void print_group(const opf_group *group, opf_text *out) {
@@ -157,6 +200,8 @@ opf_status opf_bisect_fault(const opf_bisection *b, const opf_replay *r) {
     if (alone) opf_text_printf(b->text, "  operator: %s, which is beyond its bound as a kernel of its own too\n", alone);
     if (joined) opf_text_printf(b->text, "  operator: %s; each is right alone, and the others are right without it\n", joined);
     if (!alone && !joined) opf_text_add(b->text, "  operator: each is right alone, and no single one of them makes the rest right by leaving\n");
-    opf_text_printf(b->text, "  property: %s\n  remedy: %s\n", c->cause, remedy_of(b, c->cause, alone ? alone : joined ? joined : c->group->nodes.data[0]->name));
+    const char *property = c->cause, *node = alone ? alone : suspect_of(b, c->group, joined);
+    if (status == OPF_OK) status = find_property(b, c->group, node, &property);
+    opf_text_printf(b->text, "  property: %s\n  remedy: %s\n", property, remedy_of(b, property, node));
     return status;
 }

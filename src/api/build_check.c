@@ -61,7 +61,7 @@ static opf_status run_on(checking *c, opf_graph *graph, const opf_array *inputs)
     opf_eval *eval;
     opf_replay replay;
     opf_status status = opf_reference_run(&eval, graph, inputs, true, NULL, b->arena, b->model->context->diags);
-    if (status == OPF_OK) status = opf_session_replay(&replay, c->version->session, inputs, graph, eval, b->arena);
+    if (status == OPF_OK) status = opf_session_replay(&replay, NULL, c->version->session, inputs, graph, eval, b->arena);
     if (status == OPF_OK) note_failures(c, &replay);
     if (eval) opf_eval_free(eval);
     return status;

@@ -42,6 +42,7 @@ struct opf_context {
     void (*on_progress)(void *data, const char *what, int done, int total);
     void *progress_data;
     void (*on_fusion)(void *data, opf_fusion *fusion); /* for tests of localisation: changes groups behind everybody's back */
+    void (*on_sources)(void *data, opf_fusion *fusion); /* the same, when its code is written: what was changed can be put back */
     void *fusion_data;
 };
 

@@ -96,7 +96,11 @@ static opf_status plan(opf_pipeline *p) {
     return status == OPF_OK && p->catalog ? opf_catalog_finish(p->catalog, p->model->source.path) : status;
 }
 
-static opf_status emit(opf_pipeline *p) { return opf_sources_emit(&p->sources, p->program); }
+static opf_status emit(opf_pipeline *p) {
+    opf_status status = opf_sources_emit(&p->sources, p->program);
+    if (status == OPF_OK && p->context->on_sources) p->context->on_sources(p->context->fusion_data, p->fusion);
+    return status;
+}
 
 static opf_status compile(opf_pipeline *p) {
     opf_compile_options options = opf_context_compile_options(p->context);

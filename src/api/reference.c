@@ -16,9 +16,9 @@ opf_status opf_reference_run(opf_eval **out, opf_graph *graph, const opf_array *
     return status;
 }
 
-opf_status opf_session_replay(opf_replay *out, opf_session *session, const opf_array *inputs, const opf_graph *graph, const opf_eval *eval, opf_arena *arena) {
+opf_status opf_session_replay(opf_replay *out, const opf_replay_options *options, opf_session *session, const opf_array *inputs, const opf_graph *graph, const opf_eval *eval, opf_arena *arena) {
     opf_status status = opf_session_prepare(session, inputs);
-    if (status == OPF_OK) status = opf_check_replay(out, session->runner, session->pipeline.program, graph, eval, session->inputs, session->outputs, arena);
+    if (status == OPF_OK) status = opf_check_replay(out, options, session->runner, session->pipeline.program, graph, eval, session->inputs, session->outputs, arena);
     return status;
 }
 

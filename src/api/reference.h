@@ -13,7 +13,7 @@
 opf_status opf_reference_run(opf_eval **out, opf_graph *graph, const opf_array *inputs, bool keep_all, const opf_tensor ***tensors, opf_arena *arena, opf_diags *diags);
 
 /* Runs the session's program on these inputs with every group on the evaluator's own values (check/replay.h). */
-opf_status opf_session_replay(opf_replay *out, opf_session *session, const opf_array *inputs, const opf_graph *graph, const opf_eval *eval, opf_arena *arena);
+opf_status opf_session_replay(opf_replay *out, const opf_replay_options *options, opf_session *session, const opf_array *inputs, const opf_graph *graph, const opf_eval *eval, opf_arena *arena);
 
 /* A session of the model with groups given as the JSON that `--fuse=FILE` reads. Takes over `groups`. */
 opf_status opf_session_pinned(opf_session **out, opf_model *model, opf_policy policy, json_t *groups, bool silent);

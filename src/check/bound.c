@@ -135,10 +135,23 @@ static const opf_expr *open_at(bounding *b, const opf_expr *gap, const opf_expr 
     return opf_select(b->pool, opf_binary(b->pool, OPF_OP_AND, off, reaches), number(b, INFINITY), error ? error : zero);
 }
 
-/* A rounding to integers, or a sign: right, or off by one step more than its operand. */
-static const opf_expr *stepped(bounding *b, const opf_expr *error) {
-    b->out->has_rounding = true;
-    return error ? plus(b, error, number(b, 1)) : NULL;
+/* Of integers: right, or off by one step more than the operand. */
+static const opf_expr *stepped(bounding *b, const opf_expr *error) { return error ? plus(b, error, number(b, 1)) : NULL; }
+
+/* How far x is from where a rounding to integers steps. */
+static const opf_expr *from_step(bounding *b, opf_scalar_op op, const opf_expr *x) {
+    if (op == OPF_OP_SIGN) return unary(b, OPF_OP_ABS, x);
+    const opf_expr *below = unary(b, op == OPF_OP_ROUND ? OPF_OP_FLOOR : OPF_OP_ROUND, x), *over_it = opf_binary(b->pool, OPF_OP_SUB, x, below);
+    return unary(b, OPF_OP_ABS, op == OPF_OP_ROUND ? less(b, over_it, number(b, 0.5)) : over_it);
+}
+
+/* A floating number rounded to an integer, or its sign: off by a step more than its operand where that may be on either side of the
+ * step, else right. `op`: how it steps. */
+static const opf_expr *stepped_near(bounding *b, opf_scalar_op op, const opf_expr *operand, const opf_expr *ea) {
+    if (!ea) return NULL;
+    const opf_expr *x = operand->dtype == OPF_FLOAT32 ? operand : opf_cast(b->pool, OPF_FLOAT32, operand);
+    const opf_expr *right = opf_binary(b->pool, OPF_OP_GT, from_step(b, op, x), ea);
+    return opf_select(b->pool, right, number(b, 0), stepped(b, ea));
 }
 
 /* e^a times (e^ea - 1); where that factor is large e^(a + ea), which is more: of a mask's -3e38, off by 2e31, both are 0. */
@@ -162,7 +175,7 @@ static const opf_expr *grown(bounding *b, const opf_expr *e, const opf_expr *ea)
     case OPF_OP_LOG1P: return over_gap(b, ea, less(b, less(b, one, a), ea));
     case OPF_OP_TAN: return times(b, plus(b, one, times(b, f, f)), scaled(b, 2, ea));
     case OPF_OP_ATANH: return over_gap(b, ea, less(b, one, times(b, plus(b, a, ea), plus(b, a, ea))));
-    case OPF_OP_FLOOR: case OPF_OP_CEIL: case OPF_OP_ROUND: case OPF_OP_TRUNC: case OPF_OP_SIGN: return stepped(b, ea);
+    case OPF_OP_FLOOR: case OPF_OP_CEIL: case OPF_OP_ROUND: case OPF_OP_TRUNC: case OPF_OP_SIGN: return stepped_near(b, (opf_scalar_op)e->op, e->args[0], ea);
     default: return lose(b);
     }
 }
@@ -192,7 +205,6 @@ static const opf_expr *bound_unary(bounding *b, const opf_expr *e) {
     if (e->op == OPF_OP_ISNAN || e->op == OPF_OP_ISINF) return NULL; /* rounding makes no NaN, and an overflow shows elsewhere */
     if (e->op == OPF_OP_NOT) return ea;
     if (!opf_dtype_is_float((opf_dtype)e->dtype) && e->op != OPF_OP_NEG && e->op != OPF_OP_ABS && e->op != OPF_OP_SIGN) return ea ? lose(b) : NULL;
-    b->out->has_approximation = b->out->has_approximation || own_error(e) > 1;
     const opf_expr *error = unless_infinite(b, e, ea, NULL, grown(b, e, ea)), *a = ea ? magnitude(b, e->args[0]) : NULL, *one = number(b, 1);
     if (e->op == OPF_OP_LOG) error = open_at(b, ea ? less(b, a, ea) : NULL, ea, error);
     else if (e->op == OPF_OP_LOG1P || e->op == OPF_OP_ATANH) error = open_at(b, ea ? less(b, less(b, one, a), ea) : NULL, ea, error);
@@ -243,7 +255,6 @@ static const opf_expr *bound_binary(bounding *b, const opf_expr *e) {
     if (opf_scalar_ops[e->op].compares) return bound_comparison(b, e);
     const opf_expr *ea = bound_of(b, e->args[0]), *eb = bound_of(b, e->args[1]), *grown = NULL;
     const opf_expr *x = ea || eb ? magnitude(b, e->args[0]) : NULL, *y = ea || eb ? magnitude(b, e->args[1]) : NULL;
-    b->out->has_approximation = b->out->has_approximation || (own_error(e) > 1 && opf_dtype_is_float((opf_dtype)e->dtype));
     switch (e->op) {
     case OPF_OP_ADD: case OPF_OP_SUB: grown = plus(b, ea, eb); break;
     case OPF_OP_MUL: grown = plus(b, plus(b, times(b, x, eb), times(b, y, ea)), times(b, ea, eb)); break;
@@ -281,12 +292,13 @@ static const opf_expr *turns(bounding *b, const opf_expr *x, int64_t low, int64_
 /* A floating number off by ea as an integer: one step more, or anything where it may go once more around the range. */
 static const opf_expr *bound_to_integer(bounding *b, const opf_expr *e, const opf_expr *ea) {
     opf_dtype to = (opf_dtype)e->dtype;
-    if (!ea || to == OPF_BOOL || opf_dtype_bits(to) > 32) return stepped(b, ea);
+    const opf_expr *step = stepped_near(b, to == OPF_BOOL ? OPF_OP_SIGN : OPF_OP_TRUNC, e->args[0], ea);
+    if (!ea || to == OPF_BOOL || opf_dtype_bits(to) > 32) return step;
     const opf_expr *x = e->args[0]->dtype == OPF_FLOAT32 ? e->args[0] : opf_cast(b->pool, OPF_FLOAT32, e->args[0]);
     int64_t low, high;
     opf_dtype_range(to, &low, &high);
     const opf_expr *least = turns(b, less(b, x, ea), low, high), *most = turns(b, plus(b, x, ea), low, high);
-    return opf_select(b->pool, opf_binary(b->pool, OPF_OP_LT, least, most), number(b, (double)(high - low)), stepped(b, ea));
+    return opf_select(b->pool, opf_binary(b->pool, OPF_OP_LT, least, most), number(b, (double)(high - low)), step);
 }
 
 static const opf_expr *bound_cast(bounding *b, const opf_expr *e) {
@@ -392,7 +404,6 @@ static const opf_expr *without_denormals(bounding *b, const opf_stage *stage) {
 static int bound_sum(bounding *b, const opf_stage *stage, const opf_expr *term) {
     double u = roundoff(stage->accumulator), n = terms_of(b, stage), roundings = n - 1 < 6 * sqrt(n) ? n - 1 : 6 * sqrt(n);
     const opf_expr *error = term;
-    b->out->has_sum = true;
     if (u > 0) term = plus(b, term, scaled(b, roundings * u, magnitude(b, stage->body)));
     term = plus(b, term, without_denormals(b, stage));
     if (stage->accumulator == OPF_FLOAT32) term = open_beyond(b, stage->body, error, term);

@@ -6,10 +6,8 @@
 #include "fuse/fuse.h"
 #include "loop/nest.h"
 
-/* What a bound comes from, for words: the sums of magnitudes beside the sums themselves tell of cancellation. */
 typedef struct opf_error_bound {
     opf_tensor **errors;       /* per result of the group: float32, the bound of each element; NULL where none can be stated */
-    bool has_sum, has_approximation, has_rounding; /* a reduction; a transcendental function; a rounding to integers */
 } opf_error_bound;
 
 /* What a schedule does in another way than its stages say. */

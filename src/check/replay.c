@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/arithmetic.h"
 #include "check/bound.h"
 #include "check/counterpart.h"
 #include "check/recurrent.h"
@@ -13,6 +14,7 @@
 
 typedef struct replaying {
     opf_replay *out;
+    opf_replay_options options;
     opf_runner *runner;
     const opf_program *program;
     const opf_counterparts *counterparts;
@@ -104,20 +106,22 @@ static bool is_formula(const opf_group_check *c) {
     return opf_dtype_is_float(c->value->dtype) && isfinite(c->bound) && c->bound > 0 && fabs(c->got - c->expected) > most * c->bound;
 }
 
-/* Which property explains the worst element, the surest sign first. */
-static const char *cause_of(const opf_group_check *c, const opf_error_bound *bound) {
+/* Which property explains the worst element, the surest sign first. A bound above zero allows for every order of a sum. */
+static const char *cause_of(const opf_group_check *c, opf_traits traits) {
     opf_dtype dtype = c->value->dtype;
     if (dtype == OPF_STRING) return "another text";
     if (isnan(c->got) != isnan(c->expected)) return "a NaN on one side only: a rule for NaN, or an operation without a value";
     if (is_narrow(dtype) && isinf(c->got) != isinf(c->expected)) return "overflow of a half type";
-    if (isinf(c->got) != isinf(c->expected)) return "overflow on one side only";
+    if (isinf(c->got) != isinf(c->expected)) return fabs(c->expected) > 65504 ? "overflow on one side only: past what a half type holds" : "overflow on one side only";
     if (is_formula(c)) return "none of rounding: the error is far above what any order, function or cancellation of this type gives";
-    if (!opf_dtype_is_float(dtype)) return bound && bound->has_rounding ? "rounding to an integer that flips" : "integers that differ: no rounding explains them";
-    if (bound && bound->has_sum && c->bound > 1e3 * 0x1p-24 * fabs(c->expected)) return "cancellation: the sum is small beside its terms";
-    if (bound && bound->has_sum && c->spreads) return "a sum by Winograd's products";
-    if (bound && bound->has_sum) return "a sum added in another order";
-    if (bound && bound->has_approximation) return "an approximated function";
-    return is_narrow(dtype) ? "rounding to a half type" : "rounding";
+    if (!opf_dtype_is_float(dtype)) return traits.rounds ? "rounding to an integer that flips" : "integers that differ: no rounding explains them";
+    if (traits.sums && c->bound > 1e3 * 0x1p-24 * fabs(c->expected)) return "cancellation in a sum: its terms are far larger than it, and lose more than any order of them does";
+    if (traits.sums && c->spreads) return "a sum by Winograd's products";
+    if (traits.sums && traits.approximates) return "an approximated function, or the sum over it: more is lost than its digits and any order allow";
+    if (traits.sums) return c->bound > 0 ? "a sum that loses more than any order of its terms does: its terms or what runs on have too few digits" : "a sum added in another order";
+    if (traits.approximates) return "an approximated function";
+    if (traits.rounds) return "rounding to an integer that flips";
+    return is_narrow(dtype) ? "rounding to a half type" : "none of rounding: operations like these lose no more than their last digit";
 }
 
 /* Why a result that differs has no bound. */
@@ -197,9 +201,17 @@ static opf_group_verdict verdict_of(const opf_group_check *c) {
 typedef struct measure {
     const opf_tensor *expected;        /* NULL: the evaluator has no such value */
     const opf_tensor *bounds;          /* NULL: none can be stated */
-    const opf_error_bound *bound;      /* what they come from, or NULL */
     const opf_tensor *const *inputs;   /* of the group, or NULL */
+    int result;                        /* of the group */
 } measure;
+
+/* The arithmetic of the operator that is suspected, where this result is beyond its bound. */
+static void find_arithmetic(replaying *r, opf_group_check *c, const opf_tensor *got, measure by) {
+    if (!r->options.suspect || c->verdict != OPF_GROUP_BEYOND || !c->group || !by.inputs || !by.bounds) return;
+    opf_suspect suspect = {c->group, r->options.suspect, by.result, by.inputs, got, by.expected, by.bounds, r->program->module->pool, r->symbols};
+    opf_status status = opf_suspect_arithmetic(&c->arithmetic, &suspect, r->arena);
+    if (status != OPF_OK && r->status == OPF_OK) r->status = status;
+}
 
 static void check_result(replaying *r, const opf_step *step, int index, const opf_value *value, measure by) {
     opf_group_check c = {.step = index, .runs = 1, .group = step->kind == OPF_RUN_KERNEL ? step->nest->group : NULL, .value = value, .verdict = OPF_GROUP_UNSEEN, .worst = -1};
@@ -210,7 +222,9 @@ static void check_result(replaying *r, const opf_step *step, int index, const op
         if (value->dtype == OPF_STRING) compare_strings(&c, got, by.expected);
         else compare(&c, got, by.expected, by.bounds, is_exact(r));
         c.verdict = verdict_of(&c);
-        if (c.worst >= 0) c.cause = c.verdict == OPF_GROUP_UNBOUNDED ? why_unbounded(r, step, by.bounds) : cause_of(&c, by.bound);
+        find_arithmetic(r, &c, got, by);
+        opf_traits traits = c.group ? opf_traits_of(c.group, r->options.suspect) : (opf_traits){0};
+        if (c.worst >= 0) c.cause = c.verdict == OPF_GROUP_UNBOUNDED ? why_unbounded(r, step, by.bounds) : cause_of(&c, traits);
     }
     add_check(r, c);
 }
@@ -235,7 +249,7 @@ static void check_kernel(replaying *r, const opf_step *step, int index) {
     }
     for (size_t k = 0; k < group->results.count; k++) {
         const opf_value *value = group->results.data[k].value;
-        measure by = {reference_of(r, value), known && bound.errors ? bound.errors[k] : NULL, &bound, known ? inputs : NULL};
+        measure by = {reference_of(r, value), known && bound.errors ? bound.errors[k] : NULL, known ? inputs : NULL, (int)k};
         check_result(r, step, index, value, by);
     }
 }
@@ -284,6 +298,10 @@ static void watch(void *data, int index, int begin) {
     replaying *r = data;
     const opf_step *step = &r->program->steps.data[index];
     if (r->status != OPF_OK || (step->kind != OPF_RUN_KERNEL && step->kind != OPF_RUN_LIBRARY)) return;
+    if (r->options.wanted && !r->options.wanted(r->options.data, step)) {
+        r->runs[index] += begin; /* of a step that is not looked at */
+        return;
+    }
     enter(r, step, index, begin);
     if (begin && step->kind == OPF_RUN_KERNEL) put_inputs(r, step);
     else if (begin) put_operands(r, step);
@@ -303,10 +321,10 @@ static void find_ratios(opf_replay *out, opf_arena *arena) {
     out->worst_ratio = n ? ratios[n - 1] : 0;
 }
 
-opf_status opf_check_replay(opf_replay *out, opf_runner *runner, const opf_program *program, const opf_graph *graph, const opf_eval *eval, const void *const *inputs,
+opf_status opf_check_replay(opf_replay *out, const opf_replay_options *options, opf_runner *runner, const opf_program *program, const opf_graph *graph, const opf_eval *eval, const void *const *inputs,
                             void *const *outputs, opf_arena *arena) {
     *out = (opf_replay){0};
-    replaying r = {.out = out, .runner = runner, .program = program, .counterparts = opf_counterparts_new(graph, eval, arena), .arena = arena};
+    replaying r = {.out = out, .options = options ? *options : (opf_replay_options){0}, .runner = runner, .program = program, .counterparts = opf_counterparts_new(graph, eval, arena), .arena = arena};
     r.runs = OPF_ARRAY(arena, int64_t, program->steps.count + 1);
     opf_runner_trace(runner, watch, &r);
     opf_status status = opf_runner_run(runner, inputs, outputs);

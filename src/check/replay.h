@@ -28,6 +28,7 @@ typedef struct opf_group_check {
     double got, expected, bound; /* there */
     double error, most;        /* largest error and largest finite bound of all elements */
     bool spreads;              /* a NaN may reach its neighbours (docs/numerics.md, Winograd) */
+    const char *arithmetic;    /* of options.suspect: the way to compute that gives the program's numbers; NULL: none, or not asked for */
     const char *cause;         /* which mathematical property is behind the worst element; of what has no bound: why not. NULL where exact */
 } opf_group_check;
 
@@ -36,9 +37,16 @@ typedef struct opf_replay {
     double median_ratio, worst_ratio; /* bound over error of groups that differ within their bounds */
 } opf_replay;
 
+/* What of a program is looked at. */
+typedef struct opf_replay_options {
+    bool (*wanted)(void *data, const opf_step *step); /* NULL: every step */
+    void *data;
+    const char *suspect;       /* the operator that is at fault in what is beyond its bound: its arithmetic is looked for; NULL */
+} opf_replay_options;
+
 /* Runs the prepared program once; before each kernel the evaluator's values take the place of its inputs. `eval` keeps all
- * values of `graph`, which is the model as read. */
-opf_status opf_check_replay(opf_replay *out, opf_runner *runner, const opf_program *program, const opf_graph *graph, const opf_eval *eval, const void *const *inputs,
+ * values of `graph`, which is the model as read. options: NULL for all of it. */
+opf_status opf_check_replay(opf_replay *out, const opf_replay_options *options, opf_runner *runner, const opf_program *program, const opf_graph *graph, const opf_eval *eval, const void *const *inputs,
                             void *const *outputs, opf_arena *arena);
 /* The table for people, and a line of counts. `all`: exact groups too. */
 void opf_replay_print(const opf_replay *replay, bool all, opf_text *out);

@@ -231,7 +231,7 @@ static bool is_bad(const subject *s, const opf_group_check *c) {
 static void check_groups(program *p, opf_arena *arena) {
     opf_replay replay;
     if (opf_session_prepare(p->session, p->of->inputs) != OPF_OK ||
-        opf_check_replay(&replay, p->session->runner, p->session->pipeline.program, p->of->graph, p->of->eval, p->session->inputs, p->session->outputs, arena) != OPF_OK) {
+        opf_check_replay(&replay, NULL, p->session->runner, p->session->pipeline.program, p->of->graph, p->of->eval, p->session->inputs, p->session->outputs, arena) != OPF_OK) {
         p->wrong = first_error(p->context, arena);
         return;
     }
