@@ -70,7 +70,7 @@ static void print_loops(const opf_nest *nest, opf_text *out) {
     opf_text_free(&declarations);
 }
 
-static void print_tile(const opf_nest *nest, opf_text *out) {
+void opf_emit_tile_statements(const opf_nest *nest, opf_text *out) {
     opf_text statements = {0};
     opf_emit_tile(nest, &statements);
     print_symbols(nest, opf_text_string(&statements), out);
@@ -95,31 +95,38 @@ static opf_status check_types(const opf_nest *nest) {
 
 /* ---- public ---- */
 
+static opf_status print_functions(const opf_nest *nest, opf_text *out) {
+    opf_emit_product_functions(nest, out);
+    if (nest->relay) return opf_emit_relay_functions(nest, out);
+    if (nest->tile) opf_emit_tile_functions(nest, out);
+    return OPF_OK;
+}
+
+static opf_status print_body(const opf_nest *nest, opf_text *out) {
+    if (nest->relay) return opf_emit_relay(nest, out);
+    if (nest->tile) opf_emit_tile_statements(nest, out);
+    else print_loops(nest, out);
+    return OPF_OK;
+}
+
 opf_status opf_emit_kernel_body(const opf_nest *nest, opf_text *out) {
     opf_status status = check_types(nest);
     if (status != OPF_OK) return status;
-    opf_emit_product_functions(nest, out);
-    if (nest->tile) {
-        opf_emit_tile_functions(nest, out);
-        print_tile(nest, out);
-    } else {
-        print_loops(nest, out);
-    }
-    return OPF_OK;
+    status = print_functions(nest, out);
+    return status == OPF_OK ? print_body(nest, out) : status;
 }
 
 static opf_status emit_function(const opf_nest *nest, const char *name, bool private, opf_text *out) {
     opf_status status = check_types(nest);
     if (status != OPF_OK) return status;
-    opf_emit_product_functions(nest, out);
-    if (nest->tile) opf_emit_tile_functions(nest, out);
+    status = print_functions(nest, out);
+    if (status != OPF_OK) return status;
     opf_emit_banner(nest, out);
     if (!private) opf_text_printf(out, "void %s(const opf_args *args, int part, int parts);\n", name);
     opf_text_printf(out, private ? "static void %s(const opf_args *args, int part, int parts) {\n" : "void %s(const opf_args *args, int part, int parts) {\n", name);
-    if (nest->tile) print_tile(nest, out);
-    else print_loops(nest, out);
+    status = print_body(nest, out);
     opf_text_add(out, "}\n");
-    return OPF_OK;
+    return status;
 }
 
 opf_status opf_emit_kernel(const opf_nest *nest, const char *name, opf_text *out) { return emit_function(nest, name, false, out); }

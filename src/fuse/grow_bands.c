@@ -1,7 +1,8 @@
-/* Depth-wise convolutions and pools join the product at single points that reads them (bands.h): their result is never stored,
- * only a few lines of it exist at a time. */
+/* Depth-wise convolutions and pools join the product at single points that reads them (bands.h), convolutions the pool that reads
+ * them (pools.h): their result is never stored, only a few lines of it exist at a time. */
 #include "fuse/bands.h"
 #include "fuse/growth.h"
+#include "fuse/pools.h"
 
 /* `bands-cached.bytes`: what a core's own cache holds is read back at once, and lines at a time read borders again. Measured in
  * both ways: pictures of 28 x 28 lose a fifth, 14 x 14 gain nothing, 56 x 56 and 112 x 112 gain up to a sixth. */
@@ -30,13 +31,24 @@ static bool ends_in_epilogue(const opf_stages *stages, int anchor)
     return true;
 }
 
+static bool is_relay(const opf_group *group, opf_pool *pool, bool *chain)
+{
+    opf_pooling found;
+    return group->results.count == 1 && group->results.data[0].value->dtype == OPF_FLOAT32 &&
+           opf_pooling_find(&found, &group->stages, group->results.data[0].stage, pool, chain);
+}
+
 opf_outcome opf_growth_judge_band(opf_growth *growth, const opf_group *group, opf_arena *scratch)
 {
     int anchor = last_reduction(&group->stages);
     if (anchor < 0) /* no result needs the sums: what is read of them was simplified away */
         return (opf_outcome){.rule = OPF_RULE_SINGLE};
     bool *chain = OPF_ARRAY(scratch, bool, group->stages.list.count + 1);
+    if (is_relay(group, growth->fuser->pool, chain))
+        return (opf_outcome){.rule = OPF_RULE_POOL};
     const opf_stage *product = group->stages.list.data[anchor];
+    for (size_t s = 0; s < group->stages.list.count; s++)
+        chain[s] = false;
     bool fits = group->results.count == 1 && product->dtype == OPF_FLOAT32 && product->accumulator == OPF_FLOAT32 && product->combiner == OPF_COMBINE_SUM &&
                 ends_in_epilogue(&group->stages, anchor) &&
                 opf_band_stage(&group->stages, anchor, growth->fuser->pool, chain) >= 0;
@@ -67,7 +79,7 @@ static bool try_pair(opf_growth *growth, int source, int reader)
     opf_kind kind = OPF_KIND_OPAQUE;
     opf_node_list nodes = opf_growth_united(growth);
     opf_outcome outcome = opf_growth_judge_set(growth, nodes, &kind, opf_growth_judge_band);
-    if (outcome.rule != OPF_RULE_BAND)
+    if (outcome.rule == OPF_RULE_SINGLE || opf_rule_is_off(fuser->settings, outcome.rule))
         return false;
     int64_t bytes = bytes_between(growth, source);
     if ((double)bytes < opf_threshold_of(fuser->settings, OPF_THRESHOLD_BAND_BYTES)) {
@@ -77,7 +89,7 @@ static bool try_pair(opf_growth *growth, int source, int reader)
     }
     for (size_t m = 0; m < growth->members[source].count; m++)
         growth->band[growth->members[source].data[m]->id] = true;
-    opf_growth_join(growth, nodes, OPF_KIND_OUT_ELEMWISE_FUSABLE, OPF_RULE_BAND);
+    opf_growth_join(growth, nodes, OPF_KIND_OUT_ELEMWISE_FUSABLE, outcome.rule);
     growth->light[reader] = false;
     return true;
 }

@@ -81,7 +81,7 @@ int opf_growth_only_user(const opf_growth *growth, int group);
 static inline bool opf_growth_is_planned(const opf_growth *growth, int group)
 {
     opf_rule_number formed = growth->fuser->formed[group];
-    return formed == OPF_RULE_BLOCKS || formed == OPF_RULE_BAND || formed == OPF_RULE_SHARED_OPERAND;
+    return formed == OPF_RULE_BLOCKS || formed == OPF_RULE_BAND || formed == OPF_RULE_POOL || formed == OPF_RULE_SHARED_OPERAND;
 }
 /* Stages and results of a group as it is now (in the fuser's arena). */
 bool opf_growth_compose(opf_growth *growth, int number, opf_group *group);

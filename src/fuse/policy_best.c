@@ -392,7 +392,7 @@ static opf_outcome outcome_of_use(opf_fuser *fuser, const opf_node *from, const 
     if (growth->gate[from->id] && !growth->gate[to->id] && fuser->group_of[from->id] == fuser->group_of[to->id])
         return (opf_outcome){.rule = OPF_RULE_GATE};
     if (growth->band[from->id] && !growth->band[to->id] && fuser->group_of[from->id] == fuser->group_of[to->id])
-        return (opf_outcome){.rule = OPF_RULE_BAND};
+        return (opf_outcome){.rule = fuser->formed[fuser->group_of[from->id]] == OPF_RULE_POOL ? OPF_RULE_POOL : OPF_RULE_BAND};
     if (fuser->group_of[from->id] == fuser->group_of[to->id]) {
         if (!opf_rule_is_off(fuser->settings, OPF_RULE_IN_PASSING) && opf_fuser_leaves(fuser, fuser->group_of[from->id], value))
             return (opf_outcome){.rule = OPF_RULE_IN_PASSING};
@@ -491,7 +491,7 @@ static const opf_growth_step plan_steps[] = {
     {OPF_RULE_ROWS, grow},
     {OPF_RULE_PROLOGUE, take_prologues}, {OPF_RULE_BLOCKS, opf_grow_blocks},
     {OPF_RULE_PROLOGUE, take_prologues}, {OPF_RULE_SHARED_OPERAND, opf_grow_sums},
-    {OPF_RULE_BAND, opf_grow_bands},
+    {OPF_RULE_SINGLE, opf_grow_bands},
 };
 static const opf_growth_step last_steps[] = {
     {OPF_RULE_COPIED, opf_grow_copies}, {OPF_RULE_IN_PASSING, opf_grow_passing}, {OPF_RULE_GATE, opf_grow_gates}, {OPF_RULE_SIBLINGS, opf_grow_siblings},

@@ -56,7 +56,7 @@ static void add_node(opf_fuser *fuser, opf_elements *elements, opf_node *node, i
 /* The nodes of a pattern's kernel: one element, opaque where it is closed or has a form that must stay as it is. */
 static void add_kernel(opf_fuser *fuser, opf_elements *elements, const opf_matched *matched, int **selectors)
 {
-    bool open = !matched->planned && matched->formed != OPF_RULE_BLOCKS && matched->formed != OPF_RULE_BAND && matched->formed != OPF_RULE_SHARED_OPERAND;
+    bool open = !matched->planned && matched->formed != OPF_RULE_BLOCKS && matched->formed != OPF_RULE_BAND && matched->formed != OPF_RULE_POOL && matched->formed != OPF_RULE_SHARED_OPERAND;
     int element = add_element(elements, matched->nodes.data[matched->nodes.count - 1], open ? matched->kind : OPF_KIND_OPAQUE);
     for (size_t m = 0; m < matched->nodes.count; m++) {
         const opf_node *node = matched->nodes.data[m];

@@ -191,22 +191,23 @@ static void try_prologue(opf_plan_search *planner, opf_plan_group *entry, const 
     admit(planner, entry);
 }
 
-static bool is_planned(const opf_plan_group *entry) { return entry->rule == OPF_RULE_BLOCKS || entry->rule == OPF_RULE_BAND || entry->rule == OPF_RULE_SHARED_OPERAND; }
+static bool is_planned(const opf_plan_group *entry) { return entry->rule == OPF_RULE_BLOCKS || entry->rule == OPF_RULE_BAND || entry->rule == OPF_RULE_POOL || entry->rule == OPF_RULE_SHARED_OPERAND; }
 
-/* A window in front of a product at single points that alone reads it. */
+/* A window in front of a product at single points that alone reads it, or a contraction in front of such a pool. */
 static void try_band(opf_plan_search *planner, opf_plan_group *entry, const opf_plan_group *source, const opf_plan_group *sink)
 {
     opf_growth *growth = planner->growth;
     opf_kind kind = OPF_KIND_OPAQUE;
     opf_group window;
     double bytes = 0;
-    if (is_planned(source) || is_planned(sink) || judge(planner, entry, opf_growth_judge_band, &kind) != OPF_RULE_BAND || !compose(planner, source->atoms, &window))
+    opf_rule_number rule = is_planned(source) || is_planned(sink) ? OPF_RULE_SINGLE : judge(planner, entry, opf_growth_judge_band, &kind);
+    if (rule == OPF_RULE_SINGLE || !is_on(planner, rule) || !compose(planner, source->atoms, &window))
         return;
     for (size_t r = 0; r < window.results.count; r++)
         bytes += (double)opf_value_nominal_bytes(window.results.data[r].value);
     if (bytes < opf_threshold_of(growth->fuser->settings, OPF_THRESHOLD_BAND_BYTES))
         return;
-    entry->rule = OPF_RULE_BAND;
+    entry->rule = rule;
     entry->kind = OPF_KIND_OUT_ELEMWISE_FUSABLE;
     entry->head = sink->head;
     entry->front = source->front;
@@ -253,7 +254,7 @@ static void consider(opf_plan_search *planner, const opf_plan_group *source, con
     bool rows = source->light && sink->light, pair = entry->count == source->count + sink->count && !rows && read_only_by(planner, source, sink);
     if (pair && source->light && !is_view(planner, source) && is_on(planner, OPF_RULE_PROLOGUE))
         try_prologue(planner, entry, source, sink);
-    if (pair && !entry->possible && !source->light && !sink->light && is_on(planner, OPF_RULE_BAND))
+    if (pair && !entry->possible && !source->light && !sink->light)
         try_band(planner, entry, source, sink);
     if (entry->possible || entry->judged)
         return;

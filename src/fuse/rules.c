@@ -28,6 +28,8 @@ const opf_rule opf_rules[OPF_RULE_COUNT] = {
         "'{value}' is small: each part of the kernel of '{to}' computes it whole in its own scratch"},
     [OPF_RULE_SHARED_OPERAND] = {"shared-operand", -1, OPF_FUSED,
         "'{from}' and '{to}' are in one kernel with contractions that share an operand and are computed side by side"},
+    [OPF_RULE_POOL] = {"pool-behind", -1, OPF_FUSED,
+        "'{from}' is computed a few lines at a time, where '{to}' takes its windows: no more of '{value}' exists at once"},
     [OPF_RULE_BAND] = {"bands", -1, OPF_FUSED,
         "'{from}' is computed a few lines at a time, for all channels, where '{to}' reads them: no more of '{value}' exists at once"},
     [OPF_RULE_PINNED] = {"pinned", -1, OPF_FUSED, "the groups file puts '{from}' and '{to}' in one group"},

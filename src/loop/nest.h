@@ -95,6 +95,9 @@ opf_group *opf_packing_group(opf_arena *arena, const opf_value *constant, opf_st
 /* Schedule of a contraction by register tiles, src/loop/tile.h. NULL for other nests. */
 struct opf_tile;
 
+/* A contraction and the pool behind it by bands of lines, src/loop/relay.h. NULL for other nests. */
+struct opf_relay;
+
 typedef struct opf_nest {
     const opf_group *group;
     const opf_machine *machine;
@@ -104,6 +107,7 @@ typedef struct opf_nest {
     OPF_VEC(int) given;        /* of a fill (loop/band.h): variables that what stands around it has set; -1: extent 1 */
     opf_block code;
     struct opf_tile *tile;     /* not NULL: printed by the tile emitter, `code` is empty */
+    struct opf_relay *relay;   /* not NULL: `code` is empty and there is no tile */
     OPF_VEC(opf_packed) packed;/* packed[i] is handed to the kernel behind inputs and results */
     opf_dim units;             /* independent pieces of work: no use for more parts than this */
     opf_dim scratch_bytes;     /* per part, multiple of 64; 0 for none */

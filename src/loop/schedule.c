@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "loop/blocks.h"
+#include "loop/relay.h"
 #include "loop/tile.h"
 
 /* ---- choices ---- */
@@ -159,7 +160,7 @@ opf_nest *opf_nest_fill(const opf_group *group, const opf_machine *machine, cons
 opf_status opf_nest_schedule(opf_nest **out, const opf_group *group, const opf_machine *machine) {
     opf_nest *nest = *out = new_nest(group, machine);
     const char *why_not;
-    if (!opf_tile_schedule(nest, &why_not)) schedule(nest, NULL);
+    if (!opf_relay_schedule(nest) && !opf_tile_schedule(nest, &why_not)) schedule(nest, NULL);
     tell_machine(nest);
     return OPF_OK;
 }
@@ -187,8 +188,8 @@ bool opf_nest_schedule_as(opf_nest **out, const opf_group *group, const opf_mach
     nest->wanted = opf_arena_copy(arena, wanted, sizeof *wanted);
     if (lanes && lanes < machine->lanes && (lanes == 4 || lanes == 8)) nest->machine = narrower(machine, (int)lanes, arena);
     bool by_loops = algorithm == OPF_BY_ROWS || algorithm == OPF_BY_LOOPS;
-    bool tile = !by_loops && opf_tile_schedule(nest, &why);
-    if (!tile) schedule(nest, NULL);
+    bool done = opf_relay_schedule(nest) || (!by_loops && opf_tile_schedule(nest, &why));
+    if (!done) schedule(nest, NULL);
     tell_machine(nest);
     int unmet = opf_schedule_unmet(wanted, &nest->chosen);
     *out = unmet < 0 ? nest : NULL;

@@ -228,6 +228,22 @@ in_front("front_exp_product", 1, ("b", 16, 64), lambda g, x: g.op("Exp", x), pro
 in_front("front_relu_pool", 1, (1, 8, 16, 16), relu, lambda g, x: g.op("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2]))
 in_front("front_turn_pool", 2, (1, 16, 16, 8), turn(0, 3, 1, 2), lambda g, x: g.op("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2]))
 
+
+
+def pool_behind(name, kernels, dims, channels, kernel, stride, pad, kind, window, step, border, act="Relu", last=None, **more):
+    g = Graph(name)
+    w, b = np.random.default_rng(3).normal(0, 0.2, (channels, dims[1], kernel, kernel)), np.random.default_rng(4).normal(0, 1, channels)
+    y = g.op("Conv", g.input("x", *dims), g.const(w), g.const(b), pads=[pad] * 4, strides=[stride] * 2)
+    z = g.op(kind, g.op(act, y), kernel_shape=[window] * 2, strides=[step] * 2, pads=border, **more)
+    g.save(kernels, g.op(last, z) if last else z)
+
+
+pool_behind("pool_behind_large", 1, (1, 3, 257, 256), 16, 3, 2, 1, "MaxPool", 3, 2, [0, 0, 1, 1])  # 1 MiB between: lines at a time
+pool_behind("pool_behind_small", 2, (1, 3, 70, 150), 24, 7, 2, 3, "MaxPool", 3, 2, [1, 1, 2, 1])
+pool_behind("pool_behind_average", 2, (1, 12, 24, 40), 16, 1, 1, 0, "AveragePool", 3, 1, [1, 1, 1, 1], "Sigmoid", "Neg", count_include_pad=1)
+pool_behind("pool_behind_apart", 2, (1, 12, 20, 33), 16, 5, 1, 2, "AveragePool", 2, 2, [0, 0, 0, 0], "Sigmoid")
+pool_behind("pool_behind_winograd", 2, (1, 16, 128, 128), 16, 3, 1, 1, "MaxPool", 2, 2, [0, 0, 0, 0])  # its tiles want the whole picture
+
 g = Graph("front_shared")  # two products read it
 r = g.op("Transpose", g.input("x", 16, 64), perm=[1, 0])
 g.save(2, product(16)(g, r), g.op("MatMul", g.const(np.ones((8, 64))), r))
