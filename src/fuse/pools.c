@@ -22,6 +22,7 @@ typedef struct reading {
     const bool *chain;
     const opf_expr *load; /* of a stage of the chain; the last one met */
     int count, others;    /* loads of the chain; of stages that are none of it */
+    int inputs;           /* loads of the group's inputs */
     bool line;            /* the line is asked for outside of such loads */
 } reading;
 
@@ -34,6 +35,7 @@ static void read_in(reading *r, const opf_expr *e)
         return;
     }
     r->others += s >= 0;
+    r->inputs += e->kind == OPF_EXPR_LOAD && s < 0;
     r->line = r->line || (e->kind == OPF_EXPR_VAR && e->index == LINE);
     for (int k = 0; k < e->n_args; k++)
         read_in(r, e->args[k]);
@@ -155,7 +157,7 @@ static bool is_pool(const finding *f)
     if (pool->n_axes != RANK || pool->second || (pool->combiner != OPF_COMBINE_MAX && pool->combiner != OPF_COMBINE_SUM) || pool->dtype != OPF_FLOAT32)
         return false;
     read_in(&r, pool->body);
-    bool channel = r.count == 1 && r.others == 0 && r.load->index - f->n_inputs == f->p->front && r.load->args[1]->kind == OPF_EXPR_VAR && r.load->args[1]->index == 1;
+    bool channel = r.count == 1 && r.others == 0 && r.inputs == 0 && r.load->index - f->n_inputs == f->p->front && r.load->args[1]->kind == OPF_EXPR_VAR && r.load->args[1]->index == 1;
     return channel && read_lines(f, r.load->args[LINE]);
 }
 
