@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/build.h"
+#include "api/lists.h"
 #include "base/checked.h"
 #include "run/sizes.h"
 
@@ -37,8 +38,10 @@ static int64_t bytes_of(opf_dtype dtype, int rank, const int64_t *dims) {
 static int64_t port_bytes(const opf_building *b, const opf_entry_table *entry, const int64_t *symbols) {
     const opf_graph *graph = opf_build_program(b)->fusion->graph;
     int64_t total = 0, dims[OPF_MAX_RANK];
-    for (size_t i = 0; i < graph->inputs.count; i++) total += bytes_of((opf_dtype)b->inputs[i].dtype, b->inputs[i].rank, b->inputs[i].dims);
+    for (size_t i = 0; i < graph->inputs.count; i++) /* elements of lists lie where the caller has them */
+        if (!graph->inputs.data[i]->list) total += bytes_of((opf_dtype)b->inputs[i].dtype, b->inputs[i].rank, b->inputs[i].dims);
     for (size_t k = 0; k < graph->outputs.count; k++) {
+        if (graph->outputs.data[k]->list) continue;
         entry->output_most(symbols, (int)k, dims);
         total += bytes_of(graph->outputs.data[k]->dtype, graph->outputs.data[k]->rank, dims);
     }
@@ -100,9 +103,14 @@ static opf_status measure_version(opf_building *b, opf_build_version *version, c
 opf_status opf_build_measure(opf_building *b) {
     opf_status status = take_inputs(b);
     if (status != OPF_OK) return status;
-    size_t n = opf_build_program(b)->fusion->graph->inputs.count;
+    const opf_graph *graph = opf_build_program(b)->fusion->graph;
+    size_t n = graph->inputs.count;
     const int64_t **dims = OPF_ARRAY(b->arena, const int64_t *, n + 1);
-    for (size_t i = 0; i < n; i++) dims[i] = b->inputs[i].dims;
+    int64_t *lengths = OPF_ARRAY(b->arena, int64_t, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        if (graph->inputs.data[i]->list) lengths[i] = (int64_t)opf_array_items(&b->inputs[i]);
+        dims[i] = graph->inputs.data[i]->list ? &lengths[i] : b->inputs[i].dims;
+    }
     b->library.workspace_bytes = 0;
     for (size_t v = 0; v < b->n_versions && status == OPF_OK; v++) status = measure_version(b, &b->versions[v], dims);
     return status;
@@ -117,9 +125,11 @@ static void print_bytes(opf_text *out, const char *what, int64_t bytes, const ch
 
 static void print_shapes(const opf_building *b, opf_text *out) {
     opf_text_add(out, ", at");
-    for (size_t i = 0; i < opf_build_program(b)->fusion->graph->inputs.count; i++) {
+    const opf_graph *graph = opf_build_program(b)->fusion->graph;
+    for (size_t i = 0; i < graph->inputs.count; i++) {
         opf_text_printf(out, " %s[", b->inputs[i].name ? b->inputs[i].name : "");
-        for (int k = 0; k < b->inputs[i].rank; k++) opf_text_printf(out, "%s%" PRId64, k ? "," : "", b->inputs[i].dims[k]);
+        if (graph->inputs.data[i]->list) opf_text_printf(out, "%zu elements", opf_array_items(&b->inputs[i]));
+        for (int k = 0; k < b->inputs[i].rank && !graph->inputs.data[i]->list; k++) opf_text_printf(out, "%s%" PRId64, k ? "," : "", b->inputs[i].dims[k]);
         opf_text_add(out, "]");
     }
 }

@@ -530,3 +530,13 @@ void opf_emit_symbol(const opf_symbol *symbol, opf_text *out) {
     opf_text_add(out, name);
     if (small || reserved || limit || opf_emit_is_word(name) || name[length - 1] == '_') opf_text_add(out, "_");
 }
+
+/* ---- places in panels ---- */
+
+static const char *times(int n, const char *unit, opf_arena *arena) {
+    return n == 0 ? "" : n == 1 ? opf_arena_printf(arena, " + %s", unit) : opf_arena_printf(arena, " + %d * %s", n, unit);
+}
+
+const char *opf_emit_vector_at(const char *base, int rows, const char *pitch, int vectors, opf_arena *arena) {
+    return opf_arena_printf(arena, "%s%s%s", base, rows ? times(rows, pitch, arena) : "", times(vectors, "OPF_LANES", arena));
+}

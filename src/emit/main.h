@@ -25,6 +25,9 @@ void opf_emit_main_prepare(const opf_program *program, opf_text *out);
 void opf_emit_main_run(const opf_program *program, opf_text *out);
 /* What a generated file starts with; is_main: it holds the program's run, and so what that needs. */
 void opf_emit_prelude(const opf_program *program, bool is_main, opf_text *out);
+/* The same of a file that holds the whole program and stands alone behind `header` (its text): only what `needing`, the rest of the file,
+ * needs. */
+void opf_emit_prelude_for(const opf_program *program, const char *header, const char *needing, opf_text *out);
 void opf_emit_lanes(int lanes, opf_text *out); /* before the prelude of a file whose vectors are narrower than the machine's */
 /* The table opf_entry; linkage is "" or "static ". */
 void opf_emit_entry_table(const opf_program *program, const char *linkage, bool with_prepare, opf_text *out);

@@ -30,16 +30,16 @@ void opf_emit_size(opf_dim dim, opf_text *out) {
 
 void opf_emit_guard(const opf_program *program, size_t index, opf_text *out) {
     const opf_condition *check = &program->checks.data[index];
-    opf_text_add(out, "if (!(");
+    opf_text_add(out, "if (");
     if (check->guard) {
         opf_emit_size(check->guard->left, out);
-        opf_text_add(out, check->guard->kind == OPF_GUARD_EQ ? " == " : " >= ");
+        opf_text_add(out, check->guard->kind == OPF_GUARD_EQ ? " != " : " < ");
         opf_emit_size(check->guard->right, out);
     } else {
-        opf_text_printf(out, "dims[%d][%d] == ", check->input, check->axis);
+        opf_text_printf(out, "dims[%d][%d] != ", check->input, check->axis);
         opf_emit_size(check->want, out);
     }
-    opf_text_printf(out, ")) return %zu;", index + 1);
+    opf_text_printf(out, ") return %zu;", index + 1);
     if (check->guard && check->guard->why) opf_text_add(out, " // ");
     if (check->guard && check->guard->why) opf_emit_comment(check->guard->why, out);
     opf_text_add(out, "\n");
@@ -49,6 +49,15 @@ static opf_dim largest_count(const opf_program *program, size_t symbol) {
     opf_dim most = program->module->counts.data[program->sources[symbol].axis].most;
     if (!most || opf_dim_is_unbounded(program->module, most)) return opf_int(program->module->pool, 0); /* not known before it is found */
     return opf_dim_most(program->module, program->module->counts.data[program->sources[symbol].axis].most);
+}
+
+/* Symbols may all be sizes that steps find, and guards may speak of nothing else. */
+static bool looks_at_inputs(const opf_program *program) {
+    for (size_t i = 0; i < program->n_symbols; i++)
+        if (program->sources[i].input >= 0) return true;
+    for (size_t i = 0; i < program->checks.count; i++)
+        if (!program->checks.data[i].counted && !program->checks.data[i].guard) return true;
+    return false;
 }
 
 static void emit_solve(const opf_program *program, opf_text *out) {
@@ -62,7 +71,7 @@ static void emit_solve(const opf_program *program, opf_text *out) {
     }
     opf_text_add(out, "static int solve(const int64_t *const *dims, int64_t *symbols) {\n");
     if (!program->n_symbols) opf_text_add(out, "    (void)symbols;\n");
-    if (!program->n_symbols && !program->checks.count) opf_text_add(out, "    (void)dims;\n");
+    if (!looks_at_inputs(program)) opf_text_add(out, "    (void)dims;\n");
     for (size_t i = 0; i < program->n_symbols; i++) {
         if (program->sources[i].input < 0) opf_mentions_add(&mentions, largest_count(program, i));
         else opf_text_printf(out, "    symbols[%zu] = dims[%d][%d]; // %s\n", i, program->sources[i].input, program->sources[i].axis, program->sources[i].symbol->name);

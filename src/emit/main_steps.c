@@ -17,9 +17,9 @@ void opf_emit_place(const opf_program *program, int index, opf_text *out) {
     case OPF_BUFFER_INPUT: opf_text_printf(out, "(void *)frame->inputs[%d]", b->index); break;
     case OPF_BUFFER_OUTPUT: opf_text_printf(out, "frame->outputs[%d]", b->index); break;
     case OPF_BUFFER_WEIGHT: opf_text_printf(out, "(void *)frame->weights[%d]", b->index); break;
-    case OPF_BUFFER_PACKED: opf_text_printf(out, "(char *)frame->packed + %lld", (long long)b->offset); break;
+    case OPF_BUFFER_PACKED: opf_text_printf(out, b->offset ? "(char *)frame->packed + %lld" : "frame->packed", (long long)b->offset); break;
     default:
-        if (b->index == 0) opf_text_printf(out, "base + %lld", (long long)b->offset);
+        if (b->index == 0) opf_text_printf(out, b->offset ? "base + %lld" : "base", (long long)b->offset);
         else opf_text_printf(out, "base + at[%d]", b->index);
         break;
     }

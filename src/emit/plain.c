@@ -24,13 +24,15 @@ static void emit_head(const opf_program *program, const opf_library *library, co
     opf_text_add(out, "/* ");
     opf_emit_comment(library->model, out);
     opf_text_printf(out, ", written by opfuse as plain C11 for %s (%d floats a vector). %s is its manual.\n *\n"
-                         " * From here to the first kernel: the helpers that all generated code shares. Then one function a kernel, each with a banner\n"
-                         " * that says which operators of the model it computes, behind the register tiles that it is the first to call; then `run`, which calls them step by step. */\n",
+                         " * From here to the first kernel: the helpers that it calls, no more. Then one function a kernel, behind the register tiles that it is the first to\n"
+                         " * call; then `run`, which calls them step by step. The banner of a kernel names the operators of the model that it computes, its buffers p0, p1, …\n"
+                         " * with their types and shapes, what it computes in formulas s0, s1, … over axes v0, v1, …, and how much work that is. */\n",
                     program->machine->name, program->machine->lanes, header);
     opf_text_printf(out, "#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n"
                          "#pragma clang diagnostic ignored \"-Wunknown-warning-option\"\n#pragma clang diagnostic ignored \"-Wbitwise-instead-of-logical\"\n"
                          "/* Loops whose iterations are independent say so; which of them become vectors is the compiler's choice. */\n"
-                         "#pragma clang diagnostic ignored \"-Wpass-failed\"\n#endif\n"
+                         "#pragma clang diagnostic ignored \"-Wpass-failed\"\n"
+                         "/* Conditions of the model's own may never hold. */\n#pragma clang diagnostic ignored \"-Wtautological-overlap-compare\"\n#endif\n"
                          "/* Functions that take vectors are all private: no other file depends on how they are passed. */\n"
                          "#ifdef __GNUC__\n#pragma GCC diagnostic ignored \"-Wpsabi\"\n#endif\n#include \"%s\"\n%s\n", header, library->version ? "#include \"versions.h\"\n" : "");
     if (library->version) begin_version(library->version->machine, out);
@@ -38,7 +40,6 @@ static void emit_head(const opf_program *program, const opf_library *library, co
                     program->machine->lanes);
     for (size_t k = 0; opf_emit_own_at(program, k); k++) /* so that several models go into one program */
         opf_text_printf(out, "#define opf_own_%s %s_%s\n", opf_emit_own_at(program, k)->name, library->name, opf_emit_own_at(program, k)->name);
-    opf_emit_prelude(program, true, out);
 }
 
 /* Kernels that the steps call: those that pack constants have done their work. */
@@ -49,8 +50,8 @@ static bool *called(const opf_program *program) {
     return used;
 }
 
-opf_status opf_emit_plain(const opf_program *program, const opf_library *library, const char *header, opf_text *out) {
-    emit_head(program, library, header, out);
+/* All that stands behind the prelude. */
+static opf_status emit_body(const opf_program *program, const opf_library *library, opf_text *out) {
     const bool *used = called(program);
     opf_map printed = opf_map_new(program->module->arena);
     for (size_t i = 0; i < program->kernels.count; i++) {
@@ -70,4 +71,18 @@ opf_status opf_emit_plain(const opf_program *program, const opf_library *library
     opf_emit_library_functions(program, library, out);
     end_version(library, out);
     return OPF_OK;
+}
+
+opf_status opf_emit_plain(const opf_program *program, const opf_library *library, const char *header, opf_text *out) {
+    opf_text body = {0}, interface = {0};
+    opf_status status = emit_body(program, library, &body);
+    opf_library whole = *library;
+    whole.version = NULL;
+    opf_emit_library_header(program, &whole, &interface);
+    emit_head(program, library, header, out);
+    opf_emit_prelude_for(program, opf_text_string(&interface), opf_text_string(&body), out);
+    opf_text_add(out, opf_text_string(&body));
+    opf_text_free(&body);
+    opf_text_free(&interface);
+    return status;
 }

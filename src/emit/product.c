@@ -2,18 +2,19 @@
  *
  * The tile is printed flat, one named accumulator for each row and vector. The last tile of rows overlaps the one before
  * it, so that no row is computed by a narrower tile than it must; fewer rows than a tile has are computed one by one. */
+#include "emit/spelling.h"
 #include "emit/tile.h"
 
 #include <string.h>
 
 /* ---- one tile ---- */
 
-static void print_row_pointers(int height, opf_text *out) {
-    for (int i = 1; i < height; i++) opf_text_printf(out, "    const float *restrict a%d = a0 + %d * a_pitch;\n", i, i);
+static void print_row_pointers(int height, opf_arena *arena, opf_text *out) {
+    for (int i = 1; i < height; i++) opf_text_printf(out, "    const float *restrict a%d = %s;\n", i, opf_emit_vector_at("a0", i, "a_pitch", 0, arena));
 }
 
-static void print_step(int height, int width, opf_text *out) {
-    for (int j = 0; j < width; j++) opf_text_printf(out, "        const opf_vf b%d = opf_vload(b + %d * OPF_LANES);\n", j, j);
+static void print_step(int height, int width, opf_arena *arena, opf_text *out) {
+    for (int j = 0; j < width; j++) opf_text_printf(out, "        const opf_vf b%d = opf_vload(%s);\n", j, opf_emit_vector_at("b", 0, NULL, j, arena));
     for (int i = 0; i < height; i++) {
         opf_text_printf(out, "        { const opf_vf t = opf_vsplat(a%d[k]);", i);
         for (int j = 0; j < width; j++) opf_text_printf(out, " c%d_%d = opf_vfma(t, b%d, c%d_%d);", i, j, j, i, j);
@@ -21,23 +22,24 @@ static void print_step(int height, int width, opf_text *out) {
     }
 }
 
-static void print_tile(int height, int width, opf_text *out) {
+static void print_tile(int height, int width, opf_arena *arena, opf_text *out) {
     opf_text_printf(out, "#ifndef OPF_ROW_TILE_%dX%d\n#define OPF_ROW_TILE_%dX%d\n", height, width, height, width);
+    opf_text_printf(out, "/* c[r][0..%d vectors] = sum over k of a[r][k] * b[k], for %d row%s; rows lie a_pitch, b_step and c_pitch apart. */\n", width - 1, height, height > 1 ? "s" : "");
     opf_text_printf(out, "static void opf_row_tile_%dx%d(int64_t depth, const float *restrict a0, int64_t a_pitch, const float *restrict b, int64_t b_step, float *restrict c, int64_t c_pitch) {\n",
                     height, width);
     if (height == 1) opf_text_add(out, "    (void)a_pitch;\n    (void)c_pitch;\n");
-    print_row_pointers(height, out);
+    print_row_pointers(height, arena, out);
     for (int i = 0; i < height; i++) {
         opf_text_add(out, "    opf_vf ");
         for (int j = 0; j < width; j++) opf_text_printf(out, "%sc%d_%d = {0}", j ? ", " : "", i, j);
         opf_text_add(out, ";\n");
     }
     opf_text_add(out, "#pragma GCC unroll 2\n    for (int64_t k = 0; k < depth; k++, b += b_step) {\n");
-    print_step(height, width, out);
+    print_step(height, width, arena, out);
     opf_text_add(out, "    }\n");
     for (int i = 0; i < height; i++) {
         opf_text_add(out, "   ");
-        for (int j = 0; j < width; j++) opf_text_printf(out, " opf_vstore(c + %d * c_pitch + %d * OPF_LANES, c%d_%d);", i, j, i, j);
+        for (int j = 0; j < width; j++) opf_text_printf(out, " opf_vstore(%s, c%d_%d);", opf_emit_vector_at("c", i, "c_pitch", j, arena), i, j);
         opf_text_add(out, "\n");
     }
     opf_text_add(out, "}\n#endif\n");
@@ -59,33 +61,33 @@ static void print_columns(int height, int width, opf_text *out) {
     opf_text_printf(out, "        for (; r < rows; r++) opf_row_tile_1x%d(depth, a + r * a_pitch, a_pitch, b + j, b_step, c + r * c_pitch + j, c_pitch);\n", width);
 }
 
-static void print_function(int height, int width, opf_text *out) {
+static void print_function(int height, int width, opf_arena *arena, opf_text *out) {
     for (int w = 1; w <= width; w++) {
-        if (height > 1) print_tile(height, w, out);
-        print_tile(1, w, out);
+        if (height > 1) print_tile(height, w, arena, out);
+        print_tile(1, w, arena, out);
     }
     opf_text_printf(out, "#ifndef OPF_ROWS_%dX%d\n#define OPF_ROWS_%dX%d\n", height, width, height, width);
     opf_text_printf(out, "/* c[r][j] = sum over k of a[r][k] * b[k][j], by tiles of %d rows and %d vectors; whole vectors behind the last column. */\n", height, width);
     opf_text_printf(out, "static void opf_rows_%dx%d(int64_t rows, int64_t columns, int64_t depth, const float *restrict a, int64_t a_pitch, const float *restrict b, int64_t b_step, float *restrict c, int64_t c_pitch) {\n",
                     height, width);
     opf_text_add(out, "    int64_t j = 0;\n");
-    opf_text_printf(out, "    for (; j + %d * OPF_LANES < columns; j += %d * OPF_LANES) {\n", width - 1, width);
+    opf_text_printf(out, "    for (; %s < columns; %s) {\n", opf_emit_vector_at("j", 0, NULL, width - 1, arena), opf_arena_printf(arena, width > 1 ? "j += %d * OPF_LANES" : "j += OPF_LANES", width));
     print_columns(height, width, out);
     opf_text_add(out, "    }\n");
     for (int w = width - 1; w >= 1; w--) {
-        opf_text_printf(out, "    if (j + %d * OPF_LANES < columns) {\n", w - 1);
+        opf_text_printf(out, "    if (%s < columns) {\n", opf_emit_vector_at("j", 0, NULL, w - 1, arena));
         print_columns(height, w, out);
-        opf_text_printf(out, "        j += %d * OPF_LANES;\n    }\n", w);
+        opf_text_printf(out, w > 1 ? "        j += %d * OPF_LANES;\n    }\n" : "        j += OPF_LANES;\n    }\n", w);
     }
     opf_text_add(out, "}\n#endif\n");
 }
 
-static void visit(const opf_block *block, opf_text *out) {
+static void visit(const opf_block *block, opf_arena *arena, opf_text *out) {
     for (size_t i = 0; i < block->list.count; i++) {
         const opf_code *code = block->list.data[i];
-        if (code->kind == OPF_CODE_PRODUCT) print_function(code->height, code->width, out);
-        visit(&code->body, out);
+        if (code->kind == OPF_CODE_PRODUCT) print_function(code->height, code->width, arena, out);
+        visit(&code->body, arena, out);
     }
 }
 
-void opf_emit_product_functions(const opf_nest *nest, opf_text *out) { visit(&nest->code, out); }
+void opf_emit_product_functions(const opf_nest *nest, opf_text *out) { visit(&nest->code, opf_pool_arena(nest->pool), out); }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emit/needed.h"
 #include "emit/own.h"
 
 enum { KERNELS_OF_FILE = 3, MOST_KERNEL_FILES = 64 };
@@ -15,16 +16,44 @@ void opf_emit_comment(const char *text, opf_text *out) {
     }
 }
 
-/* Clang, unlike gcc, minds inline functions that a file does not use when they stand in the file itself. */
-void opf_emit_prelude(const opf_program *program, bool is_main, opf_text *out) {
-    opf_text_add(out, "#ifdef __clang__\n#pragma clang diagnostic push\n#pragma clang diagnostic ignored \"-Wunused-function\"\n#endif\n");
-    if (opf_module_is_exact(program->module)) opf_text_add(out, "/* --accuracy=exact: no multiply-add is fused, sums are taken in order. */\n#define OPF_EXACT 1\n");
+static void emit_prelude_text(const opf_program *program, bool is_main, opf_text *out) {
     opf_text_add(out, opf_prelude_abi());
     opf_text_add(out, opf_prelude_kernels());
     if (is_main) opf_text_add(out, opf_embedded_opf_main);
     if (is_main) opf_emit_library_kernels(program, out);
+}
+
+/* Clang, unlike gcc, minds inline functions that a file does not use when they stand in the file itself. */
+static void begin_prelude(const opf_program *program, opf_text *out) {
+    opf_text_add(out, "#ifdef __clang__\n#pragma clang diagnostic push\n#pragma clang diagnostic ignored \"-Wunused-function\"\n#endif\n");
+    if (opf_module_is_exact(program->module)) opf_text_add(out, "/* --accuracy=exact: no multiply-add is fused, sums are taken in order. */\n#define OPF_EXACT 1\n");
+}
+
+static void end_prelude(opf_text *out) { opf_text_add(out, "#ifdef __clang__\n#pragma clang diagnostic pop\n#endif\n"); }
+
+void opf_emit_prelude(const opf_program *program, bool is_main, opf_text *out) {
+    begin_prelude(program, out);
+    emit_prelude_text(program, is_main, out);
     if (is_main) opf_emit_own_declarations(program, out);
-    opf_text_add(out, "#ifdef __clang__\n#pragma clang diagnostic pop\n#endif\n");
+    end_prelude(out);
+}
+
+void opf_emit_prelude_for(const opf_program *program, const char *header, const char *needing, opf_text *out) {
+    opf_text whole = {0}, resolved = {0}, own = {0};
+    opf_known known = {.lanes = program->machine->lanes, .exact = opf_module_is_exact(program->module), .included = header};
+    emit_prelude_text(program, true, &whole);
+    opf_emit_resolved(opf_text_string(&whole), &known, &resolved);
+    opf_emit_own_declarations(program, &own);
+    opf_text all = {0};
+    opf_text_printf(&all, "%s%s", opf_text_string(&own), needing);
+    begin_prelude(program, out);
+    opf_emit_needed(opf_text_string(&resolved), opf_text_string(&all), out);
+    opf_text_add(out, opf_text_string(&own));
+    end_prelude(out);
+    opf_text_free(&whole);
+    opf_text_free(&resolved);
+    opf_text_free(&own);
+    opf_text_free(&all);
 }
 
 /* ---- files ---- */

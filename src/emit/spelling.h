@@ -18,6 +18,9 @@ void opf_emit_code(const opf_expr *e, const opf_emit_scope *scope, opf_text *out
 /* The value of element `offset` of an argument: converted where it is stored otherwise than held. */
 void opf_emit_element(opf_dtype stored, const char *place, const char *offset, opf_text *out);
 
+/* "c + 2 * pitch + 3 * OPF_LANES" without what is nothing; pitch may be NULL. In the arena. */
+const char *opf_emit_vector_at(const char *base, int rows, const char *pitch, int vectors, opf_arena *arena);
+
 /* Like opf_emit_expr for the index of an element: written with C's own operators. */
 void opf_emit_index(const opf_expr *e, const opf_emit_scope *scope, opf_text *out);
 

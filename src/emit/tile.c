@@ -279,7 +279,7 @@ static int ahead_step(const opf_tile_printer *p) {
 static const char *ahead_text(opf_tile_printer *p) {
     if (!opf_tile_asks_ahead(p->tile)) return "";
     int step = ahead_step(p);
-    return opf_arena_printf(opf_pool_arena(p->pool), ", next + (r - rows_begin) / %d * steps * %d, %d", p->tile->height, step, step);
+    return opf_arena_printf(opf_pool_arena(p->pool), step == 1 ? ", next + (r - rows_begin) / %d * steps, %d" : ", next + (r - rows_begin) / %d * steps * %d, %d", p->tile->height, step, step);
 }
 
 /* Where the panel that is read after panel c of sum k starts: beside it, in the next sum, in the next pass, in the next block. */
@@ -383,7 +383,7 @@ static void print_sums(opf_tile_printer *p) {
     for (int k = opf_tile_first_row(tile); k < opf_tile_first_depth(tile); k++) bind[k] = opf_int(p->pool, 0);
     offset = opf_expr_bind(p->pool, offset, tile->n_axes, bind);
     opf_tile_line(p, "const int64_t pitch = %s;", opf_tile_text(p, stride));
-    opf_tile_line(p, "float *restrict sums = p%d + %s;", p->n_inputs + stage->result, opf_tile_operand_text(p, offset));
+    opf_tile_line(p, "float *restrict sums = %s;", opf_tile_place(p, opf_arena_printf(opf_pool_arena(p->pool), "p%d", p->n_inputs + stage->result), offset));
 }
 
 static void print_blocks(opf_tile_printer *p) {

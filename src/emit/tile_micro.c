@@ -1,30 +1,33 @@
 /* The register tile: one named accumulator for each row and vector, one statement each, the depth loop unrolled.
  * Arrays of accumulators end up in memory in one compiler or the other (docs/design.md section 5). */
+#include "emit/spelling.h"
 #include "emit/tile_internal.h"
 
-static void print_accumulators(int height, int width, bool load, opf_text *out) {
+static void print_accumulators(int height, int width, bool load, opf_arena *arena, opf_text *out) {
     for (int i = 0; i < height; i++) {
         opf_text_add(out, load ? "        " : "    opf_vf ");
         for (int j = 0; j < width; j++) {
             opf_text_add(out, j ? ", " : "");
-            if (load) opf_text_printf(out, "c%d_%d = opf_vload(c + %d * pitch + %d * OPF_LANES)", i, j, i, j);
+            if (load) opf_text_printf(out, "c%d_%d = opf_vload(%s)", i, j, opf_emit_vector_at("c", i, "pitch", j, arena));
             else opf_text_printf(out, "c%d_%d = {0}", i, j);
         }
         opf_text_add(out, ";\n");
     }
 }
 
+static const char *plus(int n, opf_arena *arena) { return n ? opf_arena_printf(arena, " + %d", n) : ""; }
+
 /* The sums of columns behind the last vector, each a vector along the rows of the tile. */
-static void print_extra_accumulators(int height, int width, int extra, bool load, opf_text *out) {
+static void print_extra_accumulators(int height, int width, int extra, bool load, opf_arena *arena, opf_text *out) {
     for (int j = 0; j < extra; j++) {
         if (!load) opf_text_printf(out, "    opf_vf e%d = {0};\n", j);
-        else opf_text_printf(out, "        for (int i = 0; i < %d; i++) e%d[i] = c[i * pitch + %d * OPF_LANES + %d];\n", height, j, width, j);
+        else opf_text_printf(out, "        for (int i = 0; i < %d; i++) e%d[i] = c[%s%s];\n", height, j, opf_emit_vector_at("i * pitch", 0, NULL, width, arena), plus(j, arena));
     }
 }
 
-static void print_extra_step(int height, int width, int extra, const char *from, opf_text *out) {
+static void print_extra_step(int height, int width, int extra, const char *from, opf_arena *arena, opf_text *out) {
     opf_text_printf(out, "        { const opf_vf t = opf_vload_part(a, %d);", height);
-    for (int j = 0; j < extra; j++) opf_text_printf(out, " e%d = opf_vfma(t, opf_vsplat(%s[%d * OPF_LANES + %d]), e%d);", j, from, width, j, j);
+    for (int j = 0; j < extra; j++) opf_text_printf(out, " e%d = opf_vfma(t, opf_vsplat(%s[%d * OPF_LANES%s]), e%d);", j, from, width, plus(j, arena), j);
     opf_text_add(out, " }\n");
 }
 
@@ -72,22 +75,22 @@ bool opf_tile_has_whole_panels(const opf_nest *nest) {
 }
 
 /* `rows` of the `height` that a step of A has. */
-static void print_step(int rows, int height, int width, int extra, int lanes, int prefetch, b_form form, opf_text *out) {
+static void print_step(int rows, int height, int width, int extra, int lanes, int prefetch, b_form form, opf_arena *arena, opf_text *out) {
     bool table = form == B_TABLE;
     if (table) opf_text_add(out, "        const float *restrict b_row = b + at[k];\n");
     const char *from = table ? "b_row" : "b";
-    for (int j = 0; j < width; j++) opf_text_printf(out, "        const opf_vf b%d = opf_vload(%s + %d * OPF_LANES);\n", j, from, j);
+    for (int j = 0; j < width; j++) opf_text_printf(out, "        const opf_vf b%d = opf_vload(%s);\n", j, opf_emit_vector_at(from, 0, NULL, j, arena));
     for (int i = 0; i < rows; i++) {
         opf_text_printf(out, "        { const opf_vf t = opf_vsplat(a[%d]);", i);
         for (int j = 0; j < width; j++) opf_text_printf(out, " c%d_%d = opf_vfma(t, b%d, c%d_%d);", i, j, j, i, j);
         opf_text_add(out, " }\n");
     }
-    if (extra) print_extra_step(rows, width, extra, from, out);
+    if (extra) print_extra_step(rows, width, extra, from, arena, out);
     if (form == B_ROWS_AHEAD) opf_text_add(out, "        __builtin_prefetch(ahead, 0, 2);\n        ahead += ahead_step;\n");
     if (prefetch) opf_text_printf(out, "        __builtin_prefetch(a + %d);\n", prefetch);
     for (int j = 0; j < width && (form == B_ROWS_PANEL || form == B_ROWS_STEPS); j += 16 / lanes) { /* one for each line of 64 bytes */
         if (form == B_ROWS_PANEL) opf_text_printf(out, "        __builtin_prefetch(b + %d * OPF_LANES);\n", width + j);
-        else opf_text_printf(out, "        __builtin_prefetch(b + %d * step + %d * OPF_LANES);\n", OPF_TILE_STEPS_AHEAD, j);
+        else opf_text_printf(out, "        __builtin_prefetch(%s);\n", opf_emit_vector_at("b", OPF_TILE_STEPS_AHEAD, "step", j, arena));
     }
     opf_text_printf(out, "        a += %d;\n", height);
     if (!table) opf_text_add(out, "        b += step;\n");
@@ -104,20 +107,21 @@ static void print_function(const opf_nest *nest, int rows, int width, int extra,
                     rows - 1, width - 1, behind, b_forms[form].row, b_forms[form].more);
     opf_text_printf(out, "static void %s(int64_t depth, const float *restrict a, const float *restrict b, %s, float *restrict c, int64_t pitch, int first) {\n",
                     function, b_forms[form].parameters);
-    print_accumulators(rows, width, false, out);
-    print_extra_accumulators(rows, width, extra, false, out);
+    if (rows == 1 && !extra) opf_text_add(out, "    (void)pitch;\n");
+    print_accumulators(rows, width, false, arena, out);
+    print_extra_accumulators(rows, width, extra, false, arena, out);
     opf_text_add(out, "    if (!first) {\n");
-    print_accumulators(rows, width, true, out);
-    print_extra_accumulators(rows, width, extra, true, out);
+    print_accumulators(rows, width, true, arena, out);
+    print_extra_accumulators(rows, width, extra, true, arena, out);
     opf_text_printf(out, "    }\n#pragma GCC unroll %d\n    for (int64_t k = 0; k < depth; k++) {\n", tile->unroll);
-    print_step(rows, tile->height, width, extra, nest->machine->lanes, tile->prefetch, form, out);
+    print_step(rows, tile->height, width, extra, nest->machine->lanes, tile->prefetch, form, arena, out);
     opf_text_add(out, "    }\n");
     for (int i = 0; i < rows; i++) {
         opf_text_add(out, "   ");
-        for (int j = 0; j < width; j++) opf_text_printf(out, " opf_vstore(c + %d * pitch + %d * OPF_LANES, c%d_%d);", i, j, i, j);
+        for (int j = 0; j < width; j++) opf_text_printf(out, " opf_vstore(%s, c%d_%d);", opf_emit_vector_at("c", i, "pitch", j, arena), i, j);
         opf_text_add(out, "\n");
     }
-    for (int j = 0; j < extra; j++) opf_text_printf(out, "    for (int i = 0; i < %d; i++) c[i * pitch + %d * OPF_LANES + %d] = e%d[i];\n", rows, width, j, j);
+    for (int j = 0; j < extra; j++) opf_text_printf(out, "    for (int i = 0; i < %d; i++) c[%s%s] = e%d[i];\n", rows, opf_emit_vector_at("i * pitch", 0, NULL, width, arena), plus(j, arena), j);
     opf_text_add(out, "}\n#endif\n");
 }
 

@@ -58,8 +58,8 @@ static void print_panels(opf_tile_printer *p, const opf_tile_operand *operand, c
     opf_tile_open(p, "for (int64_t panel = %s; panel < %s; panel += %d)", begin, end, width);
     const char *target = opf_arena_printf(arena_of(p), "%s + (panel - %s) * %s", to, begin, depth);
     if (operand->base) {
-        opf_tile_line(p, "opf_pack_panel(%s, %d, p%d + %s + panel * %s, %s, %s, opf_min_i64(%d, %s - panel), %s);", target, width, operand->input,
-                      print(p, operand->base), print(p, operand->stride), print(p, operand->stride), print(p, operand->step), width, extent, depth);
+        opf_tile_line(p, "opf_pack_panel(%s, %d, %s + panel * %s, %s, %s, opf_min_i64(%d, %s - panel), %s);", target, width,
+                      opf_tile_place(p, opf_arena_printf(arena_of(p), "p%d", operand->input), operand->base), print(p, operand->stride), print(p, operand->stride), print(p, operand->step), width, extent, depth);
         opf_tile_close(p);
         return;
     }

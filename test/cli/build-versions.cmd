@@ -1,5 +1,5 @@
 # status 0
-opfuse build $root/test/cli/models/matmul.onnx --target=x86-64-v3,generic -o net.so -q | sed 's/[0-9][0-9]* bytes/N bytes/'
+opfuse build $root/test/cli/models/matmul.onnx --target=x86-64-v3,generic -o net.so -q | sed 's/ *[0-9][0-9]* bytes/ N bytes/'
 opfuse build $root/test/cli/models/matmul.onnx --target=x86-64-v3,generic -o one.a -q >/dev/null
 nm -g --defined-only one.a | awk '$2 ~ /[A-Z]/ {print $3}' | sort | tr '\n' ' '; echo
 cat >use.c <<END
