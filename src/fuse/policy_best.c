@@ -340,6 +340,20 @@ static void record_passing(opf_growth *growth, int from, const opf_node *to)
     OPF_PUSH(fuser->arena, &growth->attempts[from], (opf_attempt){to, outcome});
 }
 
+/* A contraction in front of a window that is, or could be, computed in bands. */
+static bool record_expanded(opf_growth *growth, int from, const opf_node *to)
+{
+    opf_fuser *fuser = growth->fuser;
+    const opf_node *node = fuser->graph->nodes.data[from];
+    int source = fuser->group_of[from];
+    bool window = growth->band[to->id] || growth->band_bytes[to->id] > 0;
+    if (!window || node->n_outputs != 1 || growth->band_bytes[from] > 0 || opf_growth_only_user(growth, source) < 0 || fuser->group_kinds[source] != OPF_KIND_OUT_ELEMWISE_FUSABLE)
+        return false;
+    opf_outcome outcome = {.rule = OPF_RULE_BAND_EXPANDED, .bytes = opf_value_nominal_bytes(node->outputs[0])};
+    OPF_PUSH(fuser->arena, &growth->attempts[from], (opf_attempt){to, outcome});
+    return true;
+}
+
 /* Blocks of rows have the last word where they were possible and did not pay. */
 static void record_blocks(opf_growth *growth, int from, const opf_node *to)
 {
@@ -376,7 +390,7 @@ static void record_attempts(opf_growth *growth)
                 record(growth, i, to, try_join(growth, source, sink, false));
             else if (source != sink && may_be_prologue(growth, source, sink))
                 record(growth, i, to, (opf_outcome){.rule = judge_prologue(growth, source, sink)});
-            else if (source != sink && !growth->view[source] && !growth->view[sink])
+            else if (source != sink && !growth->view[source] && !growth->view[sink] && !record_expanded(growth, i, to))
                 record_blocks(growth, i, to);
         }
     }

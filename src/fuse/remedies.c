@@ -36,6 +36,7 @@ const opf_remedy opf_remedies[OPF_RULE_COUNT] = {
     [OPF_RULE_PROLOGUE_DEAR] = {"make the work in front of '{to}' cheaper: at most four operations an element and no function calls", false},
     [OPF_RULE_PROLOGUE_REPEATED] = {"a '{to}' that copies its operand: more output channels, or one group of channels", false},
     [OPF_RULE_PROLOGUE_JOINS] = {"let '{to}' be one contraction for each part, summed up", false},
+    [OPF_RULE_BAND_EXPANDED] = {"nothing is lost where a core's own cache holds '{value}'; else smaller pictures (--hint, --dim), or fewer channels between", false},
     [OPF_RULE_BAND_CACHED] = {"nothing is lost at these sizes; larger pictures (--hint, --dim) are fused", false},
     [OPF_RULE_JOIN_APART] = {"batch 1, or joining along the first axis", false},
     [OPF_RULE_JOIN_UNKNOWN] = {"known sizes: --dim for each that the model leaves open", false},

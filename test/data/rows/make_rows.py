@@ -244,6 +244,17 @@ pool_behind("pool_behind_average", 2, (1, 12, 24, 40), 16, 1, 1, 0, "AveragePool
 pool_behind("pool_behind_apart", 2, (1, 12, 20, 33), 16, 5, 1, 2, "AveragePool", 2, 2, [0, 0, 0, 0], "Sigmoid")
 pool_behind("pool_behind_winograd", 2, (1, 16, 128, 128), 16, 3, 1, 1, "MaxPool", 2, 2, [0, 0, 0, 0])  # its tiles want the whole picture
 
+
+def bottleneck(name, kernels, side):  # expand, depth-wise, project
+    g, r = Graph(name), np.random.default_rng(5)
+    y = g.op("Clip", g.op("Conv", g.input("x", 1, 8, side, side), g.const(r.normal(0, 0.3, (16, 8, 1, 1)))), g.const(0.0), g.const(6.0))
+    z = g.op("Relu", g.op("Conv", y, g.const(r.normal(0, 0.3, (16, 1, 3, 3))), pads=[1] * 4, group=16))
+    g.save(kernels, g.op("Conv", z, g.const(r.normal(0, 0.3, (8, 16, 1, 1)))))
+
+
+bottleneck("bottleneck_large", 2, 128)
+bottleneck("bottleneck_small", 3, 28)
+
 g = Graph("front_shared")  # two products read it
 r = g.op("Transpose", g.input("x", 16, 64), perm=[1, 0])
 g.save(2, product(16)(g, r), g.op("MatMul", g.const(np.ones((8, 64))), r))
