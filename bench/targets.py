@@ -4,7 +4,8 @@ usage: targets.py LIBRARY [--only WORD] [--seconds S] [--threads N] [--engines a
 
 A row: milliseconds of opfuse and of the best peer whose numbers are right, their ratio, the share of opfuse's time that a direct
 count of operations and bytes explains by the machine table (above 100 % with Winograd's products), the target, and whether it is
-met. The target is the largest ratio, or, of contractions by their share of the peak, the least share. Starts are measured on models below
+met. The target is the largest ratio, or, of contractions by their share of the peak and of memory-bound kernels by their share of a copy (plain or past the
+caches, whichever is faster), the least share. Starts, and the peak of memory of a run (at most 1.15 x (weights as they are used + workspace) + 10 MiB), are measured on models below
 build/models. `--only WORD`: the rows whose section or name has the word. Exit status 3 where a target is missed."""
 import argparse
 import json
@@ -16,6 +17,7 @@ import onnx
 
 import compare
 import kernels as K
+import memory
 
 # (section, largest ratio to the best peer, [(name, model)…]); a model is made when its turn comes.
 CONVOLUTIONS = [
@@ -178,7 +180,27 @@ def measure_starts(models):
                 rows.append({"section": "start", "kernel": f"{name} {what}", "seconds": best["ready_seconds"], "peak_mib": best["peak_mib"], "target": target, "met": met})
                 print(f"  {name + ', ' + what:40s}{best['ready_seconds']:9.3f} s, peak {best['peak_mib']:.0f} MiB ({best['before_mib']:.0f} before), "
                       f"target {f'{target} s' if target else '-'}  {'met' if met else 'MISSED'}", flush=True)
+            peak, allowed = memory.peak_mib(os.environ["OPFUSE_TOOL"], path), memory.allowed_mib(os.environ["OPFUSE_TOOL"], path)
+            rows.append({"section": "memory", "kernel": f"{name} warm", "peak_mib": peak, "target": allowed, "met": peak <= allowed})
+            print(f"  {name + ', peak of a warm run':40s}{peak:9.1f} MiB, target {allowed:.1f} MiB  {'met' if peak <= allowed else 'MISSED'}", flush=True)
             del os.environ["OPFUSE_CACHE"]
+    return rows
+
+
+def measure_memory_bound(only, threads, seconds, folder):
+    """A kernel's bytes a second beside those of the fastest copy of as many."""
+    rows, path = [], os.path.join(folder, "kernel.onnx")
+    for section, target, kernels in memory.MEMORY:
+        chosen = [k for k in kernels if only in section or only in k[0]]
+        print(section if chosen else "", end="\n" if chosen else "")
+        for name, build, moved in chosen:
+            onnx.save(build(), path)
+            copy = 1000 * memory.fastest_copy(moved)
+            row = compare.measure(path, threads, seconds, ["opfuse"], False)
+            share = copy / row["ms"]["opfuse"]
+            rows.append({"section": section, "kernel": name, "ms": row["ms"], "copy_ms": copy, "of_copy": share, "right": row["right"], "target": target, "met": share >= target})
+            print(f"  {name:32s}{row['ms']['opfuse']:9.4f}{copy:9.4f} copy           {100 * share:4.0f} %{target:8.2f}  {'met' if share >= target else 'MISSED'}"
+                  f"{'' if row['right']['opfuse'] else '  WRONG'}", flush=True)
     return rows
 
 
@@ -192,6 +214,7 @@ def main():
     parser.add_argument("--json")
     args = parser.parse_args()
     os.environ["OPFUSE_LIBRARY"] = os.path.abspath(args.library)
+    os.environ["OPFUSE_TOOL"] = os.path.join(os.path.dirname(os.environ["OPFUSE_LIBRARY"]), "opfuse")
     rows = []
     print(f"{'kernel':34s}{'ms':>9s}{'peer':>9s}{'':10s}{'ratio':>6s}{'limit':>6s}{'target':>8s}")
     with tempfile.TemporaryDirectory() as folder:
@@ -204,6 +227,7 @@ def main():
                 rows.append(measure(name, build(), target, args.threads, args.seconds, args.engines.split(","), folder, share))
                 rows[-1]["section"] = section
                 show(rows[-1])
+        rows += measure_memory_bound(args.only, args.threads, args.seconds, folder)
     if args.only in "start, cold and warm":
         print("start, cold and warm")
         rows += measure_starts(os.path.join(os.path.dirname(os.path.dirname(os.environ["OPFUSE_LIBRARY"])), "models"))
