@@ -42,7 +42,7 @@ static void print_options(const opf_session *session, opf_text *out) {
 }
 
 static void print_machine(const opf_machine *m, opf_text *out) {
-    opf_text_printf(out, "machine '%s' '%s' %d %d %lld %lld %lld", m->name, m->flags, m->lanes, m->vectors, (long long)m->l1_bytes, (long long)m->l2_bytes,
+    opf_text_printf(out, "machine '%s' '%s' %d %d %d %lld %lld %lld", m->name, m->flags, m->lanes, m->vectors, m->products, (long long)m->l1_bytes, (long long)m->l2_bytes,
                     (long long)m->l3_bytes);
     opf_text_printf(out, " %a %a %a %a %a\n", m->flops_per_second, m->l1_bandwidth, m->l2_bandwidth, m->l3_bandwidth, m->dram_bandwidth);
 }

@@ -69,11 +69,17 @@ static void print_load(void *data, const opf_expr *load, opf_text *out) {
         opf_text_printf(out, "h%d", load->index - OPF_TILE_HOISTED);
         return;
     }
+    if (load->index >= OPF_TILE_PACKED) {
+        int packed = load->index - OPF_TILE_PACKED;
+        const opf_value *value = p->nest->packed.data[packed].group->results.data[0].value;
+        opf_text_printf(out, "p%d[%s]", p->n_inputs + (int)p->group->results.count + packed, opf_tile_text(p, opf_tile_offset(p, value, load->args)));
+        return;
+    }
     if (load->index >= p->n_inputs) {
         int stage = load->index - p->n_inputs;
         const char *sums = sums_of(p, stage);
         if (!sums) opf_text_printf(out, "t%d", stage);
-        else if (load->dtype == OPF_FLOAT32) opf_text_add(out, sums);
+        else if (load->dtype == OPF_FLOAT32 || p->tile->words) opf_text_add(out, sums);
         else if (load->dtype == OPF_INT32) opf_text_printf(out, "(int32_t)%s", sums);
         else opf_text_printf(out, "opf_%s_to_f32(opf_f32_to_%s(%s))", opf_emit_suffix((opf_dtype)load->dtype), opf_emit_suffix((opf_dtype)load->dtype), sums);
         return;
@@ -148,7 +154,7 @@ static void print_buffers(opf_tile_printer *p) {
     int at = p->n_inputs;
     for (size_t r = 0; r < p->group->results.count; r++, at++)
         opf_tile_line(p, "%s *restrict p%d = args->p[%d];", opf_emit_ctype(p->group->results.data[r].value->dtype), at, at);
-    for (size_t i = 0; i < p->nest->packed.count; i++, at++) opf_tile_line(p, "const float *restrict p%d = args->p[%d]; /* packed */", at, at);
+    for (size_t i = 0; i < p->nest->packed.count; i++, at++) opf_tile_line(p, "const %s *restrict p%d = args->p[%d]; /* packed */", opf_tile_word(tile), at, at);
 }
 
 const char *opf_tile_place(opf_tile_printer *p, const char *base, const opf_expr *offset) {
@@ -159,14 +165,15 @@ static void print_scratch(opf_tile_printer *p) {
     const opf_tile *tile = p->tile;
     typedef struct scratch { opf_dim floats; const char *name, *type; } scratch;
     OPF_VEC(scratch) parts = {0};
+    const char *word = opf_tile_word(tile);
     opf_arena *arena = opf_pool_arena(p->pool);
-    OPF_PUSH(arena, &parts, (scratch){tile->a_floats, "a_panels", "float"});
-    OPF_PUSH(arena, &parts, (scratch){tile->b_floats, tile->b.source == OPF_SOURCE_WINDOW ? "window" : tile->b.source == OPF_SOURCE_COPY ? "b_copy" : "b_panels", "float"});
+    OPF_PUSH(arena, &parts, (scratch){tile->a_floats, "a_panels", word});
+    OPF_PUSH(arena, &parts, (scratch){tile->b_floats, tile->b.source == OPF_SOURCE_WINDOW ? "window" : tile->b.source == OPF_SOURCE_COPY ? "b_copy" : "b_panels", word});
     OPF_PUSH(arena, &parts, (scratch){tile->at_floats, "at", "int32_t"});
     for (size_t k = 0; k < opf_tile_sums(p); k++) {
         opf_tile_choose_sum(p, k);
-        OPF_PUSH(arena, &parts, (scratch){tile->tail_floats, opf_arena_printf(arena, "b_tail%s", p->mark), "float"});
-        OPF_PUSH(arena, &parts, (scratch){tile->block_floats, opf_arena_printf(arena, "block%s", p->mark), "float"});
+        OPF_PUSH(arena, &parts, (scratch){tile->tail_floats, opf_arena_printf(arena, "b_tail%s", p->mark), word});
+        OPF_PUSH(arena, &parts, (scratch){tile->block_floats, opf_arena_printf(arena, "block%s", p->mark), word});
     }
     const opf_expr *offset = opf_int(p->pool, 0);
     if (opf_is_value(p->nest->scratch_bytes, 0)) return;
@@ -246,10 +253,10 @@ static const char *packed_origin(opf_tile_printer *p, const opf_tile_operand *op
 /* Names for both operands' origins, so that the tiles' calls are short. */
 static void print_origins(opf_tile_printer *p) {
     const opf_tile *tile = p->tile;
-    if (tile->a.source == OPF_SOURCE_CONSTANT) opf_tile_line(p, "const float *restrict a_panels = %s;", packed_origin(p, &tile->a, tile->rows, tile->height));
+    if (tile->a.source == OPF_SOURCE_CONSTANT) opf_tile_line(p, "const %s *restrict a_panels = %s;", opf_tile_word(tile), packed_origin(p, &tile->a, tile->rows, tile->height));
     for (size_t k = 0; k < opf_tile_sums(p); k++) {
         opf_tile_choose_sum(p, k);
-        if (p->b->source == OPF_SOURCE_CONSTANT) opf_tile_line(p, "const float *restrict b_panels%s = %s;", p->mark, packed_origin(p, p->b, tile->columns, p->panel));
+        if (p->b->source == OPF_SOURCE_CONSTANT) opf_tile_line(p, "const %s *restrict b_panels%s = %s;", opf_tile_word(tile), p->mark, packed_origin(p, p->b, tile->columns, p->panel));
         if (p->b->source == OPF_SOURCE_ROWS) opf_tile_line(p, "const float *restrict b_rows%s = %s;", p->mark, opf_tile_place(p, opf_arena_printf(opf_pool_arena(p->pool), "p%d", p->b->input), p->b->base));
     }
 }
@@ -298,7 +305,7 @@ static void print_next_panel(opf_tile_printer *p, size_t k) {
     if (tile->depth_block && !(opf_is_int(tile->depth, &steps) && steps <= tile->depth_block))
         pass = opf_arena_printf(arena, "k + steps < %s ? b_panels + block_begin * %s + (k + steps) * %d : ", depth, depth, p->panel);
     if (!(opf_is_int(tile->rows, &lines) && lines <= tile->block_rows)) rows = opf_arena_printf(arena, "rows_end < row_end ? b_panels + block_begin * %s : ", depth);
-    opf_tile_line(p, "const float *next = %s%s%sb_panels + block_end * %s;", beside, pass, rows, depth);
+    opf_tile_line(p, "const %s *next = %s%s%sb_panels + block_end * %s;", opf_tile_word(tile), beside, pass, rows, depth);
 }
 
 /* `tail`: of the last columns, which may lie in a copy. */
@@ -383,7 +390,7 @@ static void print_sums(opf_tile_printer *p) {
     for (int k = opf_tile_first_row(tile); k < opf_tile_first_depth(tile); k++) bind[k] = opf_int(p->pool, 0);
     offset = opf_expr_bind(p->pool, offset, tile->n_axes, bind);
     opf_tile_line(p, "const int64_t pitch = %s;", opf_tile_text(p, stride));
-    opf_tile_line(p, "float *restrict sums = %s;", opf_tile_place(p, opf_arena_printf(opf_pool_arena(p->pool), "p%d", p->n_inputs + stage->result), offset));
+    opf_tile_line(p, "%s *restrict sums = %s;", opf_tile_word(tile), opf_tile_place(p, opf_arena_printf(opf_pool_arena(p->pool), "p%d", p->n_inputs + stage->result), offset));
 }
 
 static void print_blocks(opf_tile_printer *p) {

@@ -193,7 +193,7 @@ static void print_sums(opf_tile_printer *p, const char *offset) {
     for (size_t k = 0; k < opf_tile_sums(p); k++) {
         if (!is_in_part(p, k)) continue;
         opf_tile_choose_sum(p, k);
-        opf_tile_line(p, "const float *restrict sums%s = block%s + %s;", p->mark, p->mark, offset);
+        opf_tile_line(p, "const %s *restrict sums%s = block%s + %s;", opf_tile_word(p->tile), p->mark, p->mark, offset);
     }
 }
 

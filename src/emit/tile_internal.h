@@ -39,6 +39,9 @@ const char *opf_tile_operand_text(opf_tile_printer *p, const opf_expr *e);
 
 const char *opf_tile_place(opf_tile_printer *p, const char *base, const opf_expr *offset); /* "base + offset", or "base" */
 
+/* What panels, windows and blocks are made of. */
+static inline const char *opf_tile_word(const opf_tile *tile) { return tile->words ? "int32_t" : "float"; }
+static inline const char *opf_tile_zero(const opf_tile *tile) { return tile->words ? "0" : "0.0f"; }
 /* The second operand of sum k: the tile's own (0), then those of the siblings. */
 void opf_tile_choose_sum(opf_tile_printer *p, size_t k);
 static inline size_t opf_tile_sums(const opf_tile_printer *p) { return 1 + p->tile->siblings.count; }

@@ -3,12 +3,17 @@
 #include "emit/spelling.h"
 #include "emit/tile_internal.h"
 
-static void print_accumulators(int height, int width, bool load, opf_arena *arena, opf_text *out) {
+/* Vectors of floats, or of words. */
+static const char *vector_type(const opf_tile *tile) { return tile->words ? "opf_vi" : "opf_vf"; }
+static const char *vector_call(const opf_tile *tile) { return tile->words ? "opf_vi" : "opf_v"; } /* …load, …store, …splat */
+
+static void print_accumulators(const opf_tile *tile, int height, int width, bool load, opf_arena *arena, opf_text *out) {
     for (int i = 0; i < height; i++) {
-        opf_text_add(out, load ? "        " : "    opf_vf ");
+        if (load) opf_text_add(out, "        ");
+        else opf_text_printf(out, "    %s ", vector_type(tile));
         for (int j = 0; j < width; j++) {
             opf_text_add(out, j ? ", " : "");
-            if (load) opf_text_printf(out, "c%d_%d = opf_vload(%s)", i, j, opf_emit_vector_at("c", i, "pitch", j, arena));
+            if (load) opf_text_printf(out, "c%d_%d = %sload(%s)", i, j, vector_call(tile), opf_emit_vector_at("c", i, "pitch", j, arena));
             else opf_text_printf(out, "c%d_%d = {0}", i, j);
         }
         opf_text_add(out, ";\n");
@@ -38,7 +43,7 @@ static const struct { const char *suffix, *parameters, *row, *more; } b_forms[B_
     [B_ROWS] = {"", "int64_t step", "k * step from b", ""},
     [B_ROWS_PANEL] = {"_panel", "int64_t step", "k * step from b", "\n * Asks for the columns behind these, which are needed next."},
     [B_ROWS_STEPS] = {"_steps", "int64_t step", "k * step from b", "\n * Asks for later steps."},
-    [B_ROWS_AHEAD] = {"_ahead", "int64_t step, const float *ahead, int64_t ahead_step", "k * step from b", "\n * Asks for what is needed next, `ahead_step` floats a step."},
+    [B_ROWS_AHEAD] = {"_ahead", "", "k * step from b", "\n * Asks for what is needed next, `ahead_step` floats a step."},
     [B_TABLE] = {"_at", "const int32_t *restrict at", "at[k] from b", ""},
 };
 
@@ -53,7 +58,8 @@ const char *opf_tile_function(const opf_tile *tile, int rows, int width, int ext
     const char *unroll = tile->unroll == OPF_TILE_UNROLL ? "" : opf_arena_printf(arena, "_u%d", tile->unroll);
     const char *prefetch = tile->prefetch == opf_tile_usual_prefetch(tile) ? "" : opf_arena_printf(arena, "_p%d", tile->prefetch);
     const char *behind = extra ? opf_arena_printf(arena, "_and_%d", extra) : "", *of = rows < tile->height ? opf_arena_printf(arena, "_of_%d", tile->height) : "";
-    return opf_arena_printf(arena, "opf_tile_%dx%d%s%s%s%s%s", rows, width, of, behind, b_forms[form_of(tile)].suffix, unroll, prefetch);
+    const char *words = !tile->words ? "" : tile->words == 2 ? "_pairs" : tile->a_is_signed ? "_quads_su" : "_quads_us";
+    return opf_arena_printf(arena, "opf_tile_%dx%d%s%s%s%s%s%s", rows, width, of, words, behind, b_forms[form_of(tile)].suffix, unroll, prefetch);
 }
 
 /* One row is a batch of one: a matrix times a vector, where a whole panel would be mostly zeros. */
@@ -74,15 +80,24 @@ bool opf_tile_has_whole_panels(const opf_nest *nest) {
     return opf_dim_nominal(nest->tile->columns) / nest->machine->lanes > nest->tile->tail;
 }
 
-/* `rows` of the `height` that a step of A has. */
-static void print_step(int rows, int height, int width, int extra, int lanes, int prefetch, b_form form, opf_arena *arena, opf_text *out) {
+/* c + t * b, where t is of A. */
+static void print_product(const opf_tile *tile, int i, int j, opf_text *out) {
+    if (!tile->words) opf_text_printf(out, " c%d_%d = opf_vfma(t, b%d, c%d_%d);", i, j, j, i, j);
+    else if (tile->words == 2) opf_text_printf(out, " c%d_%d = opf_vpairs(t, b%d, c%d_%d);", i, j, j, i, j);
+    else if (tile->a_is_signed) opf_text_printf(out, " c%d_%d = opf_vquads(b%d, t, c%d_%d);", i, j, j, i, j);
+    else opf_text_printf(out, " c%d_%d = opf_vquads(t, b%d, c%d_%d);", i, j, j, i, j);
+}
+
+/* `rows` of those that a step of A has. */
+static void print_step(const opf_tile *tile, int rows, int width, int extra, int lanes, b_form form, opf_arena *arena, opf_text *out) {
+    int height = tile->height, prefetch = tile->prefetch;
     bool table = form == B_TABLE;
-    if (table) opf_text_add(out, "        const float *restrict b_row = b + at[k];\n");
+    if (table) opf_text_printf(out, "        const %s *restrict b_row = b + at[k];\n", opf_tile_word(tile));
     const char *from = table ? "b_row" : "b";
-    for (int j = 0; j < width; j++) opf_text_printf(out, "        const opf_vf b%d = opf_vload(%s);\n", j, opf_emit_vector_at(from, 0, NULL, j, arena));
+    for (int j = 0; j < width; j++) opf_text_printf(out, "        const %s b%d = %sload(%s);\n", vector_type(tile), j, vector_call(tile), opf_emit_vector_at(from, 0, NULL, j, arena));
     for (int i = 0; i < rows; i++) {
-        opf_text_printf(out, "        { const opf_vf t = opf_vsplat(a[%d]);", i);
-        for (int j = 0; j < width; j++) opf_text_printf(out, " c%d_%d = opf_vfma(t, b%d, c%d_%d);", i, j, j, i, j);
+        opf_text_printf(out, "        { const %s t = %ssplat(a[%d]);", vector_type(tile), vector_call(tile), i);
+        for (int j = 0; j < width; j++) print_product(tile, i, j, out);
         opf_text_add(out, " }\n");
     }
     if (extra) print_extra_step(rows, width, extra, from, arena, out);
@@ -102,23 +117,26 @@ static void print_function(const opf_nest *nest, int rows, int width, int extra,
     const char *function = opf_tile_function(tile, rows, width, extra, arena), *guard = guard_of(function, arena);
     const char *behind = extra ? opf_arena_printf(arena, " and %d columns", extra) : "";
     opf_text_printf(out, "#ifndef %s\n#define %s\n", guard, guard);
-    opf_text_printf(out, "/* Adds a[k][0..%d] * b[k][0..%d vectors%s] over `depth` steps k to c, whose rows are `pitch` apart; starts at 0 where\n"
+    const char *what = !tile->words ? "" : tile->words == 2 ? "words of two int16, " : tile->a_is_signed ? "words of bytes, a's with sign, b's without, " : "words of bytes, a's without sign, b's with, ";
+    opf_text_printf(out, "/* Adds %sa[k][0..%d] * b[k][0..%d vectors%s] over `depth` steps k to c, whose rows are `pitch` apart; starts at 0 where\n"
                          " * `first`. Row k of b is %s.%s */\n",
-                    rows - 1, width - 1, behind, b_forms[form].row, b_forms[form].more);
-    opf_text_printf(out, "static void %s(int64_t depth, const float *restrict a, const float *restrict b, %s, float *restrict c, int64_t pitch, int first) {\n",
-                    function, b_forms[form].parameters);
+                    what, rows - 1, width - 1, behind, b_forms[form].row, b_forms[form].more);
+    const char *word = opf_tile_word(tile), *parameters = b_forms[form].parameters;
+    if (form == B_ROWS_AHEAD) parameters = opf_arena_printf(arena, "int64_t step, const %s *ahead, int64_t ahead_step", word);
+    opf_text_printf(out, "static void %s(int64_t depth, const %s *restrict a, const %s *restrict b, %s, %s *restrict c, int64_t pitch, int first) {\n",
+                    function, word, word, parameters, word);
     if (rows == 1 && !extra) opf_text_add(out, "    (void)pitch;\n");
-    print_accumulators(rows, width, false, arena, out);
+    print_accumulators(tile, rows, width, false, arena, out);
     print_extra_accumulators(rows, width, extra, false, arena, out);
     opf_text_add(out, "    if (!first) {\n");
-    print_accumulators(rows, width, true, arena, out);
+    print_accumulators(tile, rows, width, true, arena, out);
     print_extra_accumulators(rows, width, extra, true, arena, out);
     opf_text_printf(out, "    }\n#pragma GCC unroll %d\n    for (int64_t k = 0; k < depth; k++) {\n", tile->unroll);
-    print_step(rows, tile->height, width, extra, nest->machine->lanes, tile->prefetch, form, arena, out);
+    print_step(tile, rows, width, extra, nest->machine->lanes, form, arena, out);
     opf_text_add(out, "    }\n");
     for (int i = 0; i < rows; i++) {
         opf_text_add(out, "   ");
-        for (int j = 0; j < width; j++) opf_text_printf(out, " opf_vstore(%s, c%d_%d);", opf_emit_vector_at("c", i, "pitch", j, arena), i, j);
+        for (int j = 0; j < width; j++) opf_text_printf(out, " %sstore(%s, c%d_%d);", vector_call(tile), opf_emit_vector_at("c", i, "pitch", j, arena), i, j);
         opf_text_add(out, "\n");
     }
     for (int j = 0; j < extra; j++) opf_text_printf(out, "    for (int i = 0; i < %d; i++) c[%s%s] = e%d[i];\n", rows, opf_emit_vector_at("i * pitch", 0, NULL, width, arena), plus(j, arena), j);

@@ -16,6 +16,31 @@ static void print_apart(opf_tile_printer *p, const char *flat, int first, int co
     if (count) opf_tile_line(p, "const int64_t %s = %s;", p->names[first], rest);
 }
 
+/* ---- words ---- */
+
+/* Depth step `part` of the word that the axis's variable counts; the last word's parts beyond the depth read the last step, times a zero. */
+static const opf_expr *part_of_word(opf_tile_printer *p, const opf_expr *value, const opf_expr *part) {
+    const opf_tile *tile = p->tile;
+    opf_pool *pool = p->pool;
+    const opf_expr *bind[3 * OPF_MAX_RANK] = {NULL}, *step = opf_add(pool, opf_mul(pool, opf_var(pool, tile->word_axis), opf_int(pool, tile->words)), part);
+    int64_t steps;
+    bool whole = opf_is_int(tile->word_extent, &steps) && steps % tile->words == 0;
+    bind[tile->word_axis] = whole ? step : opf_min(pool, step, opf_sub(pool, tile->word_extent, opf_int(pool, 1)));
+    return opf_expr_bind(pool, value, tile->word_axis + 1, bind);
+}
+
+/* `value` of all depth steps of the word at hand, joined. */
+static const char *word_text(opf_tile_printer *p, const opf_expr *value) {
+    const opf_tile *tile = p->tile;
+    const char *parts = "";
+    for (int k = 0; k < tile->words; k++)
+        parts = opf_arena_printf(arena_of(p), "%s%s%s", parts, k ? ", " : "", opf_tile_text(p, part_of_word(p, value, opf_int(p->pool, k))));
+    return opf_arena_printf(arena_of(p), tile->words == 2 ? "opf_pair(%s)" : "opf_quad(%s)", parts);
+}
+
+/* The float, or the word. */
+static const char *element_text(opf_tile_printer *p, const opf_expr *value) { return p->tile->words ? word_text(p, value) : opf_tile_text(p, value); }
+
 /* ---- panels ---- */
 
 /* Steps of a panel that are computed at once: so many of each row lie on the stack. */
@@ -50,6 +75,38 @@ static void print_computed_panel(opf_tile_printer *p, const opf_tile_operand *op
     for (int k = depth; k < last; k++) opf_tile_close(p);
 }
 
+/* A panel of words: lines of their parts first, zeros behind the last step. */
+static void print_computed_words(opf_tile_printer *p, const opf_tile_operand *operand, const char *extent, int first, int count, int width) {
+    const opf_tile *tile = p->tile;
+    int depth = opf_tile_first_depth(tile), last = tile->n_axes - 1, words = steps_at_once(width);
+    const char *length = print(p, tile->axes[last].extent), *type = tile->words == 2 ? "int16_t" : "uint8_t", *steps = print(p, tile->word_extent);
+    opf_tile_line(p, "const int64_t rows_of_panel = opf_min_i64(%d, %s - panel);", width, extent);
+    for (int k = depth; k < last; k++)
+        opf_tile_open(p, "for (int64_t %s = 0; %s < %s; %s++)", p->names[k], p->names[k], print(p, tile->axes[k].extent), p->names[k]);
+    opf_tile_open(p, "for (int64_t begin = 0; begin < %s; begin += %d)", length, words);
+    opf_tile_line(p, "%s lines[%d];", type, width * words * tile->words);
+    opf_tile_line(p, "const int64_t n = opf_min_i64(%d, %s - begin), steps_of_panel = opf_min_i64(n * %d, %s - begin * %d);", words, length, tile->words, steps, tile->words);
+    opf_tile_open(p, "for (int64_t row = 0; row < rows_of_panel; row++)");
+    print_apart(p, "panel + row", first, count);
+    opf_tile_line(p, "%s *restrict line = lines + row * %d;", type, words * tile->words);
+    opf_tile_open(p, "for (int64_t i = 0; i < steps_of_panel; i++)");
+    opf_tile_line(p, "const int64_t %s = begin * %d + i;", p->names[last], tile->words);
+    opf_tile_line(p, "line[i] = (%s)%s;", type, opf_tile_operand_text(p, operand->value));
+    opf_tile_close(p);
+    opf_tile_line(p, "for (int64_t i = steps_of_panel; i < n * %d; i++) line[i] = 0;", tile->words);
+    opf_tile_close(p);
+    opf_tile_line(p, "opf_pack_words(to, %d, lines, %d, rows_of_panel, n);", width, words * 4);
+    opf_tile_line(p, "to += n * %d;", width);
+    opf_tile_close(p);
+    for (int k = depth; k < last; k++) opf_tile_close(p);
+}
+
+/* Bytes that follow each other in memory as they do in words. */
+static bool are_words(const opf_tile_printer *p, const opf_tile_operand *operand) {
+    int64_t steps;
+    return p->tile->words == 4 && operand->base && opf_is_value(operand->step, 1) && opf_is_int(p->tile->word_extent, &steps) && steps % 4 == 0;
+}
+
 /* Panels of flat rows (columns) begin … end-1; `all`: how many the operand has. */
 static void print_panels(opf_tile_printer *p, const opf_tile_operand *operand, const char *to, const char *begin, const char *end, opf_dim all,
                          int first, int count, int width) {
@@ -57,14 +114,22 @@ static void print_panels(opf_tile_printer *p, const opf_tile_operand *operand, c
     const char *depth = print(p, tile->depth), *extent = print(p, all);
     opf_tile_open(p, "for (int64_t panel = %s; panel < %s; panel += %d)", begin, end, width);
     const char *target = opf_arena_printf(arena_of(p), "%s + (panel - %s) * %s", to, begin, depth);
-    if (operand->base) {
-        opf_tile_line(p, "opf_pack_panel(%s, %d, %s + panel * %s, %s, %s, opf_min_i64(%d, %s - panel), %s);", target, width,
-                      opf_tile_place(p, opf_arena_printf(arena_of(p), "p%d", operand->input), operand->base), print(p, operand->stride), print(p, operand->stride), print(p, operand->step), width, extent, depth);
+    const char *from = operand->base ? opf_tile_place(p, opf_arena_printf(arena_of(p), "p%d", operand->input), operand->base) : NULL;
+    if (are_words(p, operand)) {
+        opf_tile_line(p, "opf_pack_words(%s, %d, %s + panel * %s, %s, opf_min_i64(%d, %s - panel), %s);", target, width, from, print(p, operand->stride),
+                      print(p, operand->stride), width, extent, depth);
         opf_tile_close(p);
         return;
     }
-    opf_tile_line(p, "float *restrict to = %s;", target);
-    print_computed_panel(p, operand, extent, first, count, width);
+    if (operand->base && !tile->words) {
+        opf_tile_line(p, "opf_pack_panel(%s, %d, %s + panel * %s, %s, %s, opf_min_i64(%d, %s - panel), %s);", target, width, from, print(p, operand->stride),
+                      print(p, operand->stride), print(p, operand->step), width, extent, depth);
+        opf_tile_close(p);
+        return;
+    }
+    opf_tile_line(p, "%s *restrict to = %s;", opf_tile_word(tile), target);
+    if (tile->words) print_computed_words(p, operand, extent, first, count, width);
+    else print_computed_panel(p, operand, extent, first, count, width);
     opf_tile_close(p);
 }
 
@@ -178,13 +243,18 @@ static void take_condition(borders *b, const opf_expr *c) {
 
 static bool is_zero(const opf_expr *e) { return e->kind == OPF_EXPR_FLOAT && e->real == 0 && !__builtin_signbit(e->real); }
 
+/* What the window holds outside the operand: 0, or what words are made of there. */
+static bool is_outside(const opf_tile *tile, const opf_expr *e) { return tile->words ? e == tile->outside : is_zero(e); }
+
 /* Takes the conditions off a value that is 0 where they do not hold. */
 static const opf_expr *take_borders(borders *b, const opf_expr *value) {
-    while (value->kind == OPF_EXPR_SELECT && is_zero(value->args[2])) {
+    const opf_expr *outside = opf_real(b->p->pool, OPF_FLOAT32, 0);
+    while (value->kind == OPF_EXPR_SELECT && is_outside(b->p->tile, value->args[2])) {
+        outside = value->args[2];
         take_condition(b, value->args[0]);
         value = value->args[1];
     }
-    if (b->rest) value = opf_select(b->p->pool, b->rest, value, opf_real(b->p->pool, OPF_FLOAT32, 0));
+    if (b->rest) value = opf_select(b->p->pool, b->rest, value, outside);
     return value;
 }
 
@@ -230,10 +300,11 @@ static void print_line_copy(opf_tile_printer *p, const char *phase, const char *
     opf_tile_line(p, "const int64_t low = opf_min_i64(%s, %s);", opf_tile_text(p, b.low), length);
     if (b.line) opf_tile_line(p, "const int64_t high = %s ? opf_max_i64(%s, low) : low;", print(p, b.line), opf_tile_text(p, b.high));
     else opf_tile_line(p, "const int64_t high = opf_max_i64(%s, low);", opf_tile_text(p, b.high));
-    if (print_plain_line(p, value, place, length)) return;
-    opf_tile_line(p, "for (int64_t i = 0; i < low; i++) to[i] = 0.0f;");
-    opf_tile_line(p, "for (int64_t i = low; i < high; i++) to[i] = %s;", opf_tile_text(p, value));
-    opf_tile_line(p, "for (int64_t i = high; i < %s; i++) to[i] = 0.0f;", length);
+    if (!tile->words && print_plain_line(p, value, place, length)) return;
+    const char *outside = tile->words && tile->outside ? word_text(p, tile->outside) : opf_tile_zero(tile);
+    opf_tile_line(p, "for (int64_t i = 0; i < low; i++) to[i] = %s;", outside);
+    opf_tile_line(p, "for (int64_t i = low; i < high; i++) to[i] = %s;", element_text(p, value));
+    opf_tile_line(p, "for (int64_t i = high; i < %s; i++) to[i] = %s;", length, outside);
 }
 
 void opf_tile_print_line_copy(opf_tile_printer *p, const char *length) { print_line_copy(p, "0", length); }
@@ -242,8 +313,8 @@ void opf_tile_print_line_copy(opf_tile_printer *p, const char *length) { print_l
  * are slow to compute with. */
 static void print_rest_of_plane(opf_tile_printer *p, const char *const *phases, const char *from) {
     const char *plane = print(p, p->tile->plane);
-    opf_tile_line(p, "for (float *rest_of_plane = %s; rest_of_plane < window + (%s) * %s + %s; rest_of_plane++) *rest_of_plane = 0.0f;", from,
-                  plane_text(p, phases), plane, plane);
+    opf_tile_line(p, "for (%s *rest_of_plane = %s; rest_of_plane < window + (%s) * %s + %s; rest_of_plane++) *rest_of_plane = %s;", opf_tile_word(p->tile), from,
+                  plane_text(p, phases), plane, plane, opf_tile_zero(p->tile));
 }
 
 static void print_window(opf_tile_printer *p) {
@@ -264,7 +335,7 @@ static void print_window(opf_tile_printer *p) {
     if (tile->n_column == 2) {
         const opf_tile_window *w = &tile->windows[0];
         const char *name = p->names[column_of(tile, 0)];
-        opf_tile_line(p, "float *restrict to = window + (%s) * %s;", plane_text(p, phases), print(p, tile->plane));
+        opf_tile_line(p, "%s *restrict to = window + (%s) * %s;", opf_tile_word(tile), plane_text(p, phases), print(p, tile->plane));
         opf_tile_open(p, "for (int64_t line = line_begin; line < line_end + %s; line++, to += %s)", print(p, w->extra), print(p, tile->pitch));
         if (w->phases > 1) opf_tile_line(p, "const int64_t %s = line * %lld + %s;", name, (long long)w->stride, phases[0]);
         else if (w->stride > 1) opf_tile_line(p, "const int64_t %s = line * %lld;", name, (long long)w->stride);
@@ -273,15 +344,15 @@ static void print_window(opf_tile_printer *p) {
         opf_tile_close(p);
         print_rest_of_plane(p, phases, "to");
     } else {
-        opf_tile_line(p, "float *restrict to = window + (%s) * %s;", plane_text(p, phases), print(p, tile->plane));
+        opf_tile_line(p, "%s *restrict to = window + (%s) * %s;", opf_tile_word(tile), plane_text(p, phases), print(p, tile->plane));
         opf_tile_line(p, "const int64_t length = column_end - column_begin + %s;", print(p, tile->windows[0].extra));
         print_line_copy(p, inner_phase, "length");
         print_rest_of_plane(p, phases, "to + length");
     }
     while (depth-- > 0) opf_tile_close(p);
     int64_t behind = (p->panel + 15) / 16 * 16;
-    opf_tile_line(p, "for (int64_t i = 0; i < %lld; i++) window[%s + i] = 0.0f;", (long long)behind,
-                  print(p, opf_sub(p->pool, tile->b_floats, opf_int(p->pool, behind))));
+    opf_tile_line(p, "for (int64_t i = 0; i < %lld; i++) window[%s + i] = %s;", (long long)behind,
+                  print(p, opf_sub(p->pool, tile->b_floats, opf_int(p->pool, behind))), opf_tile_zero(tile));
 }
 
 /* ---- bands ---- */
@@ -316,12 +387,12 @@ static void print_rows(opf_tile_printer *p) {
     for (int k = first; k < depth; k++) bind[k] = opf_int(p->pool, 0);
     bind[depth - 1] = opf_var(p->pool, place);
     p->names[place] = "column";
-    opf_tile_line(p, "float *restrict to = b_copy;");
+    opf_tile_line(p, "%s *restrict to = b_copy;", opf_tile_word(tile));
     for (int k = depth; k < tile->n_axes; k++)
         opf_tile_open(p, "for (int64_t %s = 0; %s < %s; %s++)", p->names[k], p->names[k], print(p, tile->axes[k].extent), p->names[k]);
-    const char *value = opf_tile_text(p, opf_expr_bind(p->pool, tile->b.value, tile->n_axes, bind));
+    const char *value = element_text(p, opf_expr_bind(p->pool, tile->b.value, tile->n_axes, bind));
     opf_tile_line(p, "for (int64_t column = column_begin; column < column_end; column++) to[column - column_begin] = %s;", value);
-    opf_tile_line(p, "for (int64_t i = column_end - column_begin; i < %s; i++) to[i] = 0.0f;", opf_tile_text(p, tile->b.step));
+    opf_tile_line(p, "for (int64_t i = column_end - column_begin; i < %s; i++) to[i] = %s;", opf_tile_text(p, tile->b.step), opf_tile_zero(tile));
     opf_tile_line(p, "to += %s;", opf_tile_text(p, tile->b.step));
     for (int k = depth; k < tile->n_axes; k++) opf_tile_close(p);
 }

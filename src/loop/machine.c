@@ -13,22 +13,26 @@ enum { KIB = 1024, MIB = 1024 * 1024 };
 
 static const opf_machine rows[] = {
     /* best first: the first that the CPU can run is chosen */
-    {"x86-64-v4", "-march=x86-64-v4 -mprefer-vector-width=512", 16, 32, 32 * KIB, 1 * MIB, 32 * MIB, 180e9, 400e9, 150e9, 40e9, 12e9},
-    {"x86-64-v3", "-march=x86-64-v3", 8, 16, 32 * KIB, 512 * KIB, 32 * MIB, 100e9, 200e9, 98e9, 72e9, 20e9},
-    {"aarch64", "", 4, 32, 64 * KIB, 1 * MIB, 32 * MIB, 40e9, 100e9, 60e9, 40e9, 15e9},
-    {"generic", "", 4, 16, 32 * KIB, 256 * KIB, 8 * MIB, 25e9, 100e9, 50e9, 30e9, 10e9},
+    {"x86-64-v4-vnni", "-march=x86-64-v4 -mavx512vnni -mprefer-vector-width=512", 16, 32, 4, 32 * KIB, 1 * MIB, 32 * MIB, 180e9, 400e9, 150e9, 40e9, 12e9},
+    {"x86-64-v4", "-march=x86-64-v4 -mprefer-vector-width=512", 16, 32, 2, 32 * KIB, 1 * MIB, 32 * MIB, 180e9, 400e9, 150e9, 40e9, 12e9},
+    {"x86-64-v3", "-march=x86-64-v3", 8, 16, 2, 32 * KIB, 512 * KIB, 32 * MIB, 100e9, 200e9, 98e9, 72e9, 20e9},
+    {"aarch64", "", 4, 32, 1, 64 * KIB, 1 * MIB, 32 * MIB, 40e9, 100e9, 60e9, 40e9, 15e9},
+    {"generic", "", 4, 16, 2, 32 * KIB, 256 * KIB, 8 * MIB, 25e9, 100e9, 50e9, 30e9, 10e9},
 };
 
 /* Every feature of a level that a compiler may use, by the names of __builtin_cpu_supports; CMPXCHG16B, LAHF and MOVBE come with all CPUs that
  * have the rest. */
 #define V3_FEATURES(F) F(avx2) F(fma) F(bmi) F(bmi2) F(popcnt)
 #define V4_FEATURES(F) V3_FEATURES(F) F(avx512f) F(avx512bw) F(avx512cd) F(avx512dq) F(avx512vl)
+#define VNNI_FEATURES(F) V4_FEATURES(F) F(avx512vnni)
 #define NAME(feature) #feature,
 #define IS_THERE(feature) && __builtin_cpu_supports(#feature)
 
-static const char *const v3_features[] = {V3_FEATURES(NAME) NULL}, *const v4_features[] = {V4_FEATURES(NAME) NULL}, *const no_features[] = {NULL};
+static const char *const v3_features[] = {V3_FEATURES(NAME) NULL}, *const v4_features[] = {V4_FEATURES(NAME) NULL};
+static const char *const vnni_features[] = {VNNI_FEATURES(NAME) NULL}, *const no_features[] = {NULL};
 
 const char *const *opf_machine_features(const opf_machine *machine) {
+    if (strcmp(machine->name, "x86-64-v4-vnni") == 0) return vnni_features;
     if (strcmp(machine->name, "x86-64-v4") == 0) return v4_features;
     if (strcmp(machine->name, "x86-64-v3") == 0) return v3_features;
     return no_features;
@@ -36,6 +40,7 @@ const char *const *opf_machine_features(const opf_machine *machine) {
 
 static bool runs_here(const opf_machine *row) {
 #if defined(__x86_64__)
+    if (strcmp(row->name, "x86-64-v4-vnni") == 0) return true VNNI_FEATURES(IS_THERE);
     if (strcmp(row->name, "x86-64-v4") == 0) return true V4_FEATURES(IS_THERE);
     if (strcmp(row->name, "x86-64-v3") == 0) return true V3_FEATURES(IS_THERE);
 #endif
@@ -71,6 +76,7 @@ static const field fields[] = {
     {"flags", TEXT, offsetof(opf_machine, flags)},
     {"lanes", INT, offsetof(opf_machine, lanes)},
     {"vectors", INT, offsetof(opf_machine, vectors)},
+    {"products", INT, offsetof(opf_machine, products)},
     {"l1_bytes", SIZE, offsetof(opf_machine, l1_bytes)},
     {"l2_bytes", SIZE, offsetof(opf_machine, l2_bytes)},
     {"l3_bytes", SIZE, offsetof(opf_machine, l3_bytes)},
@@ -126,6 +132,7 @@ static opf_status read_object(opf_machine *out, const char *path, json_t *object
         if (found && !set_field(out, found, value, arena)) return bad_file(diags, path, "no valid value for field ", key);
     }
     if (out->lanes != 4 && out->lanes != 8 && out->lanes != 16) return bad_file(diags, path, "lanes must be 4, 8 or 16", "");
+    if (out->products != 1 && out->products != 2 && out->products != 4) return bad_file(diags, path, "products must be 1, 2 or 4", "");
     if (out->vectors != 16 && out->vectors != 32) return bad_file(diags, path, "vectors must be 16 or 32", "");
     return OPF_OK;
 }

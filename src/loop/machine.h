@@ -8,10 +8,11 @@
 #include "base/diag.h"
 
 typedef struct opf_machine {
-    const char *name;          /* "generic", "x86-64-v3", "x86-64-v4", "aarch64" */
+    const char *name;          /* "generic", "x86-64-v3", "x86-64-v4", "x86-64-v4-vnni", "aarch64" */
     const char *flags;         /* compiler flags of the instruction set, space-separated; "" for generic */
     int lanes;                 /* float32 per vector: 4, 8 or 16; also defined as OPF_LANES in generated code */
     int vectors;               /* vector registers: 16 or 32 */
+    int products;              /* of 8-bit integers that one lane multiplies and adds at once: 4 bytes, 2 of int16, or 1, as floats */
     int64_t l1_bytes, l2_bytes, l3_bytes;
     double flops_per_second;   /* one core, float32 FMA peak */
     double l1_bandwidth, l2_bandwidth, l3_bandwidth, dram_bandwidth; /* bytes per second, one core */

@@ -44,7 +44,7 @@ opf_hash opf_schedule_key(const opf_group *group, const opf_machine *machine) {
     opf_arena *arena = opf_arena_new();
     opf_expr_names names = names_of(group, arena);
     opf_text text = {0};
-    opf_text_printf(&text, "opfuse kernel 1\n%s %s %d %lld %lld\naccuracy %d\n", machine->name, machine->flags, machine->vectors,
+    opf_text_printf(&text, "opfuse kernel 1\n%s %s %d %d %lld %lld\naccuracy %d\n", machine->name, machine->flags, machine->vectors, machine->products,
                     (long long)machine->l1_bytes, (long long)machine->l2_bytes, module->accuracy);
     for (size_t i = 0; i < group->nodes.count; i++) opf_text_printf(&text, "%s ", group->nodes.data[i]->op);
     opf_text_add(&text, "\n");

@@ -23,7 +23,8 @@ static void describe(opf_tiler *tiler, const char *no_winograd) {
     if (tile->siblings.count) opf_text_printf(&text, ", %zu sums of one A", 1 + tile->siblings.count);
     if (tile->depth_block) opf_text_printf(&text, ", depth in passes of %lld", (long long)tile->depth_block);
     opf_text_add(&text, tile->stores_direct ? ", stored from registers" : "");
-    opf_text_add(&text, opf_tiler_sums_integers(tiler) ? ", integers that float32 holds" : "");
+    if (tile->words) opf_text_add(&text, tile->words == 4 ? ", words of four bytes" : ", words of two int16");
+    else opf_text_add(&text, opf_tiler_sums_integers(tiler) ? ", integers that float32 holds" : "");
     if (no_winograd) opf_text_printf(&text, "; winograd: %s", no_winograd);
     tiler->nest->schedule = opf_arena_string(tiler->arena, opf_text_string(&text));
     opf_text_free(&text);
@@ -58,6 +59,17 @@ static bool by_sums(opf_tiler *tiler) {
     return opf_tiler_match(tiler) && opf_tiler_epilogue(tiler) && opf_tiler_operands(tiler) && opf_tiler_integers(tiler) && opf_tiler_sizes(tiler) && opf_tiler_pack(tiler);
 }
 
+/* Integers, several to a lane. */
+static bool by_words(opf_tiler *tiler) {
+    if (!is_wanted(tiler, OPF_BY_TILE) || tiler->nest->machine->products < 2) return false;
+    if (!opf_tiler_anchor(tiler) || !opf_tiler_sums_integers(tiler)) return false;
+    tiler->words = true;
+    bool done = opf_tiler_match(tiler) && opf_tiler_epilogue(tiler) && opf_tiler_words(tiler) && opf_tiler_sizes(tiler) && opf_tiler_pack(tiler);
+    tiler->words = false;
+    if (!done) reset(tiler);
+    return done;
+}
+
 /* A window in front of a product at single points. */
 static bool by_bands(opf_tiler *tiler) {
     if (!is_wanted(tiler, OPF_BY_BANDS)) return false;
@@ -87,7 +99,7 @@ bool opf_tile_schedule(opf_nest *nest, const char **why_not) {
     opf_tiler tiler = {.nest = nest, .tile = &tile, .pool = nest->pool, .arena = opf_pool_arena(nest->pool), .stages = &group->stages,
                        .n_inputs = (int)group->stages.inputs.count};
     const char *no_winograd = NULL;
-    bool done = by_winograd(&tiler, &no_winograd) || by_sums(&tiler) || by_bands(&tiler);
+    bool done = by_winograd(&tiler, &no_winograd) || by_words(&tiler) || by_sums(&tiler) || by_bands(&tiler);
     if (!done) {
         bool asked = opf_nest_wants(nest, OPF_KNOB_ALGORITHM) == OPF_BY_WINOGRAD_2 || opf_nest_wants(nest, OPF_KNOB_ALGORITHM) == OPF_BY_WINOGRAD_4;
         *why_not = !asked ? tiler.why : no_winograd ? no_winograd : "no sum over windows of 3 x 3";

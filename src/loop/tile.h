@@ -20,6 +20,10 @@
  *
  * A window of 3 x 3 taps at stride 1 may go through Winograd's products instead (loop/winograd.h): tiles are then the columns.
  *
+ * Sums of 8-bit integers go by words: four steps along one depth axis are a word of bytes, or two a word of int16, which a lane multiplies and
+ * adds at once, exactly modulo 2^32 (prelude, opf_words.h). Depth, panels and blocks are then counted in words. Bytes: one operand's are without
+ * sign, so its values are bytes less `zero`, which is taken off the sums behind them (loop/tile_words.c).
+ *
  * Sums that share A are computed side by side: A is packed and read from memory once.
  *
  * What follows the anchor runs on blocks of the sums while these are in the cache: the epilogue. */
@@ -98,6 +102,11 @@ typedef struct opf_tile {
                                   to load as a whole */
     opf_dim tile_pitch;        /* Winograd: distance of the depth steps in the transformed input, and of rows of products */
     struct opf_nest *fill;     /* not NULL: computes the window's copy (loop/band.h) */
+    int words;                 /* depth steps in a word: 4 bytes, 2 of int16; 0: floats */
+    int word_axis;             /* the depth axis that they follow each other on; its extent is in words … */
+    opf_dim word_extent;       /* … and was this */
+    bool a_is_signed;          /* bytes: A's have a sign, B's have none; false: the reverse */
+    const opf_expr *outside;   /* what a window holds outside the operand, as a part of a word */
     int interleave;            /* so many rows, the last row axis, lie between each other in the result; 1: none do */
     int height, width;         /* of the tile, in rows and vectors */
     int unroll, prefetch;      /* depth steps written one behind the other; floats of A asked for ahead, 0: none */
@@ -119,6 +128,9 @@ typedef struct opf_tile {
     opf_dim a_floats, b_floats, at_floats, tail_floats, block_floats; /* scratch of a part, in this order, each a multiple of 16;
                                   siblings' tails and blocks come behind, each of the same size */
 } opf_tile;
+
+/* In the epilogue a load of tensor OPF_TILE_PACKED + k is one of nest->packed[k]. */
+enum { OPF_TILE_PACKED = 1 << 23 };
 
 static inline int opf_tile_first_row(const opf_tile *tile) { return tile->n_outer; }
 static inline int opf_tile_first_column(const opf_tile *tile) { return tile->n_outer + tile->n_row; }

@@ -67,6 +67,11 @@ static bool range_of(const opf_expr *e, range *out) {
     return fmax(fabs(out->low), fabs(out->high)) <= LARGEST;
 }
 
+bool opf_tiler_is_short(const opf_expr *value) {
+    range r;
+    return range_of(value, &r) && r.low >= -32768 && r.high <= 32767;
+}
+
 static double largest(range r) { return fmax(fabs(r.low), fabs(r.high)); }
 
 /* ---- the elements of a constant ---- */
@@ -142,6 +147,25 @@ static bool sum_of_constant(const opf_tiler *tiler, const opf_tile_operand *oper
     *out = largest_sum(&w, 0, 0);
     opf_tensor_release(w.tensor);
     return true;
+}
+
+bool opf_tiler_fits(const opf_tiler *tiler, const opf_tile_operand *operand, double low, double high) {
+    int input = opf_tiler_constant(tiler, operand);
+    walk w = {.tiler = tiler};
+    bool fits[256];
+    if (input < 0) return false;
+    const opf_tensor *tensor = tiler->stages->inputs.data[input]->constant;
+    bool bytes = tensor->dtype == OPF_INT8 || tensor->dtype == OPF_UINT8;
+    if (!bytes || tensor->scaling || !tensor->data || !opf_expr_visit(tiler->pool, operand->value, visit_load, &w)) return false;
+    for (int code = 0; code < 256; code++) {
+        double element = tensor->dtype == OPF_INT8 && code > 127 ? code - 256 : code, value;
+        if (!value_at(operand->value, element, &value)) return false;
+        fits[code] = low <= value && value <= high;
+    }
+    bool all = true;
+    for (int64_t i = 0; i < tensor->elements && all; i++) all = fits[((const uint8_t *)tensor->data)[i]];
+    opf_tensor_release(tensor);
+    return all;
 }
 
 /* ---- the proof ---- */

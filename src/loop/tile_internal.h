@@ -17,6 +17,7 @@ typedef struct opf_tiler {
     const opf_expr **root;     /* the anchor's variables over the tile's axes */
     bool bands;                /* a window stands in front of the anchor: stage `band` is its operand, computed in bands */
     int band;
+    bool words;                /* operands are kept as integers */
     bool winograd;             /* columns are the window's, whatever their number */
     const char *why;           /* why not */
 } opf_tiler;
@@ -56,6 +57,14 @@ enum { OPF_TILE_MOST_EXTRA = 4 }; /* columns behind the last whole vector that n
 bool opf_tiler_integers(opf_tiler *tiler);
 bool opf_tiler_sums_integers(const opf_tiler *tiler); /* needs the anchor only */
 const opf_expr *opf_tiler_as_float(opf_pool *pool, const opf_expr *e); /* the same number as float32 */
+
+/* Instead of opf_tiler_operands and _integers: by words (tile_words.c). `_fits`: every element of the constant gives the operand a value
+ * between low and high. */
+bool opf_tiler_words(opf_tiler *tiler);
+bool opf_tiler_is_short(const opf_expr *value); /* whole numbers that int16 holds */
+bool opf_tiler_fits(const opf_tiler *tiler, const opf_tile_operand *operand, double low, double high);
+/* The sums over the depth of a constant operand of whole numbers, over its outer axes and flat rows (columns): index into nest->packed. */
+bool opf_tiler_pack_sums(opf_tiler *tiler, const opf_tile_operand *operand, const opf_expr *value, int first, int count, opf_dim extent, int *packed);
 
 /* Instead of the last three: by Winograd's products. */
 bool opf_tiler_may_be_winograd(opf_tiler *tiler); /* needs the anchor only */

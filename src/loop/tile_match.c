@@ -148,8 +148,10 @@ static bool find_candidates(opf_tiler *tiler, candidate *c) {
     c->left = opf_tiler_inline(tiler, anchor->body->args[0]);
     c->right = opf_tiler_inline(tiler, anchor->body->args[1]);
     if (!c->left || !c->right) return opf_tiler_refuse(tiler, "an operand holds a reduction");
-    c->left = opf_tiler_as_float(tiler->pool, c->left);
-    c->right = opf_tiler_as_float(tiler->pool, c->right);
+    if (!tiler->words) {
+        c->left = opf_tiler_as_float(tiler->pool, c->left);
+        c->right = opf_tiler_as_float(tiler->pool, c->right);
+    }
     c->n = n;
     for (int k = 0; k < n; k++) {
         c->extents[k] = anchor->extents[k];

@@ -299,7 +299,8 @@ static const opf_expr *renumber(opf_pool *pool, const opf_expr *leaf, void *data
 /* The group that computes `body` over the axes from the constant, its input 0. */
 static opf_group *packing_group(opf_tiler *tiler, const opf_value *constant, const opf_expr *body, int n, const opf_dim *extents, const char *const *names) {
     opf_stage *stage = OPF_NEW(tiler->arena, opf_stage);
-    *stage = (opf_stage){.name = "packed", .n_axes = n, .combiner = OPF_COMBINE_NONE, .dtype = OPF_FLOAT32, .accumulator = OPF_FLOAT32, .body = body,
+    opf_dtype dtype = (opf_dtype)body->dtype;
+    *stage = (opf_stage){.name = "packed", .n_axes = n, .combiner = OPF_COMBINE_NONE, .dtype = dtype, .accumulator = dtype, .body = body,
                          .extents = opf_arena_copy(tiler->arena, extents, (size_t)n * sizeof *extents),
                          .axis_names = opf_arena_copy(tiler->arena, names, (size_t)n * sizeof *names),
                          .origin = tiler->anchor->origin};
@@ -317,7 +318,18 @@ static const opf_expr *without_denormals(const opf_tiler *tiler, const opf_expr 
 
 static bool is_tap(const opf_tile *tile, int axis) { return axis == tile->windows[0].tap || axis == tile->windows[1].tap; }
 
-/* The stage [outer axes that the operand walks along][panel][depth axes][panel_width]: `value`, zeros beyond `extent`.
+/* What a packed element is, as a part of a word: bytes, int16; or a float. */
+static const opf_expr *packed_part(const opf_tiler *tiler, const opf_tile_operand *operand, const opf_expr *value) {
+    const opf_tile *tile = tiler->tile;
+    if (!tile->words) return without_denormals(tiler, value);
+    opf_dtype dtype = tile->words == 2 ? OPF_INT16 : (operand == &tile->a) == tile->a_is_signed ? OPF_INT8 : OPF_UINT8;
+    return opf_cast(tiler->pool, dtype, value);
+}
+
+static const opf_expr *zero_of(opf_pool *pool, const opf_expr *e) { return e->dtype == OPF_FLOAT32 ? opf_real(pool, OPF_FLOAT32, 0) : opf_int_of(pool, (opf_dtype)e->dtype, 0); }
+
+/* The stage [outer axes that the operand walks along][panel][depth axes][panel_width]: `value`, zeros beyond `extent`. Words: and
+ * [part of the word], zeros beyond the depth.
  * `side` not 0: [outer axes][block of rows][side][side][panel of the block][depth axes without taps][panel_width], where the sides' axes
  * are the variables behind the tile's own: in the order in which they are read. */
 static bool pack_constant(opf_tiler *tiler, opf_tile_operand *operand, const opf_expr *value, int first, int count, opf_dim extent, int64_t panel_width,
@@ -360,14 +372,23 @@ static bool pack_constant(opf_tiler *tiler, opf_tile_operand *operand, const opf
     int lane = n++;
     extents[lane] = opf_int(pool, panel_width);
     names[lane] = "lane";
+    const opf_expr *step = NULL;
+    if (tile->words) {
+        names[n] = "part";
+        extents[n] = opf_int(pool, tile->words);
+        step = opf_add(pool, opf_mul(pool, bind[tile->word_axis], extents[n]), opf_var(pool, n));
+        bind[tile->word_axis] = step;
+        n++;
+    }
     if (n > OPF_MAX_RANK) return opf_tiler_refuse(tiler, "too many axes");
     const opf_expr *flat = opf_add(pool, opf_mul(pool, opf_add(pool, before, opf_var(pool, panel)), opf_int(pool, panel_width)), opf_var(pool, lane));
     take_apart(tiler, flat, first, count, bind);
     const opf_expr *body = opf_expr_bind(pool, value, tile->n_axes + 2, bind);
-    body = without_denormals(tiler, opf_expr_map(pool, body, renumber, NULL));
+    body = packed_part(tiler, operand, opf_expr_map(pool, body, renumber, NULL));
     const opf_expr *inside = opf_binary(pool, OPF_OP_LT, flat, extent);
-    body = opf_expr_simplify(pool, opf_select(pool, inside, body, opf_real(pool, OPF_FLOAT32, 0)), (opf_domain){n, extents});
-    int64_t bytes = 4, size;
+    if (step) inside = opf_binary(pool, OPF_OP_AND, inside, opf_binary(pool, OPF_OP_LT, step, tile->word_extent));
+    body = opf_expr_simplify(pool, opf_select(pool, inside, body, zero_of(pool, body)), (opf_domain){n, extents});
+    int64_t bytes = opf_dtype_bits((opf_dtype)body->dtype) / 8, size;
     for (int k = 0; k < n; k++)
         if (!opf_is_int(extents[k], &size) || __builtin_mul_overflow(bytes, size, &bytes)) return opf_tiler_refuse(tiler, "a constant operand is too large");
     operand->packed = (int)tiler->nest->packed.count;
@@ -388,6 +409,42 @@ bool opf_tiler_pack(opf_tiler *tiler) {
         opf_tile_operand *b = &tile->siblings.data[k].b;
         if (!pack_constant(tiler, b, b->value, opf_tile_first_column(tile), tile->n_column, tile->columns, panel, 0)) return false;
     }
+    return true;
+}
+
+bool opf_tiler_pack_sums(opf_tiler *tiler, const opf_tile_operand *operand, const opf_expr *value, int first, int count, opf_dim extent, int *packed) {
+    const opf_tile *tile = tiler->tile;
+    opf_pool *pool = tiler->pool;
+    const opf_expr *bind[3 * OPF_MAX_RANK] = {NULL};
+    opf_dim extents[3 * OPF_MAX_RANK];
+    const char *names[3 * OPF_MAX_RANK];
+    int input = opf_tiler_constant(tiler, operand), n = 0;
+    for (int k = 0; k < tile->n_outer; k++) {
+        if (!opf_expr_has_var(value, k)) continue;
+        names[n] = tile->axes[k].name;
+        extents[n] = tile->axes[k].extent;
+        bind[k] = opf_var(pool, n++);
+    }
+    names[n] = "row";
+    extents[n] = extent;
+    take_apart(tiler, opf_var(pool, n++), first, count, bind);
+    int axes = n;
+    for (int k = opf_tile_first_depth(tile); k < tile->n_axes; k++) {
+        names[n] = tile->axes[k].name;
+        extents[n] = tile->axes[k].extent;
+        bind[k] = opf_var(pool, n++);
+    }
+    int64_t bytes = 4, size;
+    for (int k = 0; k < axes; k++)
+        if (!opf_is_int(extents[k], &size) || __builtin_mul_overflow(bytes, size, &bytes)) return opf_tiler_refuse(tiler, "a constant operand is too large");
+    const opf_expr *body = opf_expr_map(pool, opf_expr_bind(pool, value, tile->n_axes, bind), renumber, NULL);
+    opf_group *group = packing_group(tiler, tiler->stages->inputs.data[input], body, n, extents, names);
+    opf_stage *stage = group->stages.list.data[0];
+    stage->n_axes = group->results.data[0].value->rank = axes;
+    stage->n_reduce = n - axes;
+    stage->combiner = OPF_COMBINE_SUM;
+    *packed = (int)tiler->nest->packed.count;
+    OPF_PUSH(tiler->arena, &tiler->nest->packed, (opf_packed){input, group, bytes});
     return true;
 }
 

@@ -400,7 +400,8 @@ static bool can_store_direct(const opf_tiler *tiler) {
     const opf_tile *tile = tiler->tile;
     int64_t rows, columns;
     if (tile->siblings.count || tile->epilogue.count != 1 || tile->epilogue.data[0].stage != tile->anchor) return false;
-    if (tile->n_row > 1 || tile->b.source == OPF_SOURCE_WINDOW || tiler->anchor->dtype != OPF_FLOAT32) return false;
+    if (tile->n_row > 1 || tile->b.source == OPF_SOURCE_WINDOW || tiler->anchor->dtype != (tile->words ? OPF_INT32 : OPF_FLOAT32)) return false;
+    if (tile->words && tile->epilogue.data[0].body->kind != OPF_EXPR_LOAD) return false; /* something is taken off */
     const opf_expr *stride, *base;
     if (!opf_tiler_flat(tiler, result_offset(tiler), opf_tile_first_column(tile), tile->n_column, &stride, &base) || !opf_is_value(stride, 1)) return false;
     if (!opf_is_int(tile->rows, &rows) || !opf_is_int(tile->columns, &columns)) return false;
@@ -434,7 +435,7 @@ bool opf_tiler_sizes(opf_tiler *tiler) {
     int64_t columns;
     measure(tiler);
     if (nominal(tile->columns) < 4) return opf_tiler_refuse(tiler, "too few columns for a vector");
-    if (nominal(tile->depth) < 4) return opf_tiler_refuse(tiler, "too few terms in the sum");
+    if (nominal(tile->depth) * most(tile->words, 1) < 4) return opf_tiler_refuse(tiler, "too few terms in the sum");
     if (opf_is_value(tile->rows, 1) && tile->b.source != OPF_SOURCE_CONSTANT) return opf_tiler_refuse(tiler, "a single row would read each packed element once");
     tile->interleave = interleaved_rows(tiler);
     choose_tile(tiler);
