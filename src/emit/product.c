@@ -82,10 +82,32 @@ static void print_function(int height, int width, opf_arena *arena, opf_text *ou
     opf_text_add(out, "}\n#endif\n");
 }
 
+/* Terms that begin with 0 are 0, but of what is not finite NaN. */
+static void print_zero_terms(opf_text *out) {
+    opf_text_add(out,
+                 "#ifndef OPF_ZERO_TERMS\n#define OPF_ZERO_TERMS\n"
+                 "/* c[r][j] += sum over k = from … to-1 of 0 * b[k][j]: nothing, or NaN; whole vectors behind the last column. */\n"
+                 "static void opf_zero_terms(int64_t rows, int64_t columns, int64_t from, int64_t to, const float *restrict b, int64_t b_step, float *restrict c, int64_t c_pitch) {\n"
+                 "    const opf_vf zero = {0};\n"
+                 "    for (int64_t j = 0; j < columns; j += OPF_LANES) {\n"
+                 "        opf_vf even = zero, odd = zero;\n"
+                 "        for (int64_t k = from; k + 1 < to; k += 2) {\n"
+                 "            even += zero * opf_vload(b + k * b_step + j);\n"
+                 "            odd += zero * opf_vload(b + (k + 1) * b_step + j);\n"
+                 "        }\n"
+                 "        if (from < to) odd += zero * opf_vload(b + (to - 1) * b_step + j);\n"
+                 "        even += odd;\n"
+                 "        if (opf_vany_nan(opf_vunordered(even, even)))\n"
+                 "            for (int64_t r = 0; r < rows; r++) opf_vstore(c + r * c_pitch + j, opf_vload(c + r * c_pitch + j) + even);\n"
+                 "    }\n"
+                 "}\n#endif\n");
+}
+
 static void visit(const opf_block *block, opf_arena *arena, opf_text *out) {
     for (size_t i = 0; i < block->list.count; i++) {
         const opf_code *code = block->list.data[i];
         if (code->kind == OPF_CODE_PRODUCT) print_function(code->height, code->width, arena, out);
+        if (code->kind == OPF_CODE_PRODUCT && code->zeros) print_zero_terms(out);
         visit(&code->body, arena, out);
     }
 }

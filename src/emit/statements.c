@@ -259,6 +259,9 @@ static void print_product(opf_statements *s, const opf_code *code) {
     const char *sums = run_text(s, &to), *a = run_text(s, &code->operands[0]), *b = run_text(s, &code->operands[1]);
     line(s, "opf_rows_%dx%d(%s, %s, %s, %s, %s, %s, %s, %s, %s);", code->height, code->width, text_of(s, code->to, false), text_of(s, code->columns, false),
          text_of(s, code->depth, false), a, text_of(s, code->from, false), b, text_of(s, code->limit, false), sums, text_of(s, code->value, false));
+    if (code->zeros)
+        line(s, "opf_zero_terms(%s, %s, %s, %s, %s, %s, %s, %s);", text_of(s, code->to, false), text_of(s, code->columns, false), text_of(s, code->depth, false),
+             text_of(s, code->zeros, false), b, text_of(s, code->limit, false), sums, text_of(s, code->value, false));
 }
 
 static void print_fresh(opf_statements *s, const opf_code *code) {

@@ -237,7 +237,25 @@ static void emit_product(opf_rows_nest *n, opf_block *block, int i) {
     const opf_item *item = n->root->items[i];
     opf_code_note(s, block, s->stages[i]->name);
     opf_block_factors factors = opf_block_product_factors(n, block, i);
-    opf_block_product(n, block, i, &factors, item->buffer, free_elements(n, item), opf_extent_product(s, &item->reduce, 0, item->reduce.count));
+    opf_code *code = opf_block_product(n, block, i, &factors, item->buffer, free_elements(n, item), opf_extent_product(s, &item->reduce, 0, item->reduce.count));
+    if (n->mask.ahead && i == n->mask.scores) code->columns = opf_variable(s, n->reach);
+    if (n->mask.ahead && i == n->mask.sums) {
+        code->zeros = code->depth;
+        code->depth = opf_variable(s, n->reach);
+    }
+}
+
+/* How many columns the rows of the block look at: those of its last row, and one where that is none, so that rows of NaN stay so. */
+static void emit_reach(opf_rows_nest *n, opf_block *block) {
+    opf_scheduler *s = n->s;
+    opf_pool *pool = s->pool;
+    int stage = n->mask.scores >= 0 ? n->mask.scores : n->mask.sums;
+    const opf_item *item = n->root->items[stage];
+    const opf_axes *axes = stage == n->mask.scores ? &item->free : &item->reduce;
+    opf_dim all = opf_extent_product(s, axes, 0, axes->count);
+    n->reach = opf_variable_new(s, "reach", opf_add(pool, all, opf_int(pool, 1)));
+    const opf_expr *last = opf_add(pool, opf_add(pool, opf_variable(s, n->begin), opf_variable(s, n->count)), n->mask.ahead);
+    opf_code_index(s, block, n->reach, opf_min(pool, opf_max(pool, last, opf_int(pool, 1)), all));
 }
 
 static void emit_steps(opf_rows_nest *n, opf_block *block) {
@@ -274,17 +292,21 @@ static void emit_blocks(opf_rows_nest *n, opf_block *block) {
     opf_code_index(s, block, n->begin, opf_simple(s, opf_floordiv(pool, opf_mul(pool, number, extent), blocks)));
     const opf_expr *end = opf_floordiv(pool, opf_mul(pool, next, extent), blocks);
     opf_code_index(s, block, n->count, opf_sub(pool, end, opf_variable(s, n->begin)));
+    if (n->mask.ahead) emit_reach(n, block);
     emit_steps(n, block);
 }
 
 bool opf_blocks_emit(opf_scheduler *s, int n_results, const int *results) {
     opf_stages stages = {.inputs = s->group->stages.inputs};
     opf_block_plan plan;
+    bool exact = opf_group_is_exact(s->group);
     int *stored = OPF_ARRAY(s->arena, int, n_results);
     if ((size_t)s->n_stages != s->group->stages.list.count) return false; /* windows */
     for (int i = 0; i < s->n_stages; i++) OPF_PUSH(s->arena, &stages.list, (opf_stage *)(uintptr_t)s->stages[i]);
     for (int k = 0; k < n_results; k++) stored[k] = s->result_stage[results[k]];
-    if (!opf_blocks_plan(&stages, n_results, stored, opf_group_is_exact(s->group), s->pool, s->arena, &plan)) return false;
+    if (!opf_blocks_plan(&stages, n_results, stored, exact, s->pool, s->arena, &plan)) return false;
+    opf_block_mask mask = exact || plan.power >= 0 ? (opf_block_mask){NULL, -1, -1} : opf_blocks_mask(&stages, n_results, s->pool, &plan);
+    opf_dim rows = plan.extents.data[plan.row];
     take_variables(s, &plan, n_results, results);
     opf_root root = root_of(s, &plan, n_results, results);
     opf_rows_nest n = {.s = s, .root = &root, .plan = &plan, .product = OPF_ARRAY(s->arena, bool, s->n_stages + 1), .copy = OPF_ARRAY(s->arena, int, s->n_stages + 1)};
@@ -297,6 +319,7 @@ bool opf_blocks_emit(opf_scheduler *s, int n_results, const int *results) {
     for (int i = 0; i < s->n_stages; i++) n.depth = root.items[i] ? root.items[i]->depth : n.depth;
     n.row = root.order.at[n.depth - 1];
     for (int i = 0; i < s->n_stages; i++) n.product[i] = root.items[i] && plan.stages[i]->product && opf_block_product_fits(&n, i);
+    if (n.row == plan.row && opf_extent(s, n.row) == rows) n.mask = mask;
     number_steps(&n);
     choose_columns(&n);
     choose_pitches(&n);

@@ -2,6 +2,7 @@
 #ifndef OPF_LOOP_BLOCKS_H
 #define OPF_LOOP_BLOCKS_H
 
+#include "fuse/masked.h"
 #include "fuse/stream.h"
 #include "loop/scheduler.h"
 
@@ -18,6 +19,8 @@ typedef struct opf_rows_nest {
     int64_t rows;                 /* of a block, at most */
     int number, begin, lane, count; /* variables: of the block, its first row, the row in it, how many it has */
     opf_axes units;               /* what the parts share: outer loops, blocks */
+    opf_block_mask mask;          /* what is masked, whatever the values */
+    int reach;                    /* variable: columns that a row of the block looks at; of a known mask */
     bool tiles_differ;            /* of the products that are there so far */
     int *copy;                    /* by stage: buffer that holds a copy of its second factor */
 } opf_rows_nest;
@@ -36,7 +39,7 @@ void opf_block_product_place(opf_rows_nest *n, opf_block *block, int stage);
 /* Copies what is not read in place. */
 opf_block_factors opf_block_product_factors(opf_rows_nest *n, opf_block *block, int stage);
 /* The sums for all rows of the block into `buffer`, rows n->pitch[stage] apart. */
-void opf_block_product(opf_rows_nest *n, opf_block *block, int stage, const opf_block_factors *factors, int buffer, const opf_expr *columns, const opf_expr *depth);
+opf_code *opf_block_product(opf_rows_nest *n, opf_block *block, int stage, const opf_block_factors *factors, int buffer, const opf_expr *columns, const opf_expr *depth);
 
 /* ---- stream.c ---- */
 /* The stages of the stream, for the rows of the block. */

@@ -77,6 +77,7 @@ struct opf_code {
     int n_operands;            /* reduce: 1; 2: SUM of products */
     opf_run operands[2];
     const opf_expr *columns, *depth; /* product */
+    const opf_expr *zeros;     /* product: NULL, or terms depth … zeros-1 have a first factor of 0: only what is NaN then counts */
     int height, width;         /* product: of the tile, in rows and vectors */
     opf_block body;
 };

@@ -166,6 +166,13 @@ static void print_head(const printer *p, const opf_code *code) {
         print_run(p, code->operands[0].buffer, code->operands[0].offset);
         opf_text_add(p->out, " and ");
         print_run(p, code->operands[1].buffer, code->operands[1].offset);
+        opf_text_add(p->out, ", columns ");
+        print_e(p, code->columns);
+        opf_text_add(p->out, ", depth ");
+        print_e(p, code->depth);
+        if (!code->zeros) break;
+        opf_text_add(p->out, ", zeros up to ");
+        print_e(p, code->zeros);
         break;
     case OPF_CODE_TRANSPOSE:
         print_run(p, code->buffer, code->offset);

@@ -211,7 +211,7 @@ opf_block_factors opf_block_product_factors(opf_rows_nest *n, opf_block *block, 
     return (opf_block_factors){a.run, b.run, a.pitch, b.pitch};
 }
 
-void opf_block_product(opf_rows_nest *n, opf_block *block, int stage, const opf_block_factors *factors, int buffer, const opf_expr *columns, const opf_expr *depth) {
+opf_code *opf_block_product(opf_rows_nest *n, opf_block *block, int stage, const opf_block_factors *factors, int buffer, const opf_expr *columns, const opf_expr *depth) {
     opf_scheduler *s = n->s;
     opf_code *code = opf_code_add(s, block, OPF_CODE_PRODUCT);
     code->buffer = buffer;
@@ -225,4 +225,5 @@ void opf_block_product(opf_rows_nest *n, opf_block *block, int stage, const opf_
     code->columns = columns;
     code->depth = depth;
     choose_tile(n, columns, code);
+    return code;
 }

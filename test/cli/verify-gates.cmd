@@ -16,7 +16,7 @@ check gru gru_split gru_slices gru_gathered gru_gemm gru_apart
 check gru_before gru_before_split gru_before_gemm gru_before_apart
 # other numbers of rows, other instruction sets, exactly; what looks alike
 opfuse verify $gates/lstm_split.onnx --dim n=1 --bounds -q | tail -n 1
-opfuse verify $gates/gru_apart.onnx --dim n=33 --machine avx2 -q | tail -n 1
+opfuse verify $gates/gru_apart.onnx --dim n=33 --machine x86-64-v3 -q | tail -n 1
 opfuse verify $gates/lstm_turned.onnx --machine generic -q | tail -n 1
 opfuse verify $gates/lstm_apart.onnx --accuracy=exact --bounds -q | tail -n 2
 for model in not_constant widths_differ rows_cut every_other overlapping read_whole read_by_product piece_is_output spread; do

@@ -1,5 +1,5 @@
 /* Nests in blocks of rows: attentions with random sizes, layouts, scales and masks, the same with rows so long that the softmax
- * goes by blocks of columns, and contractions with the normalisation of their rows. Every kernel against a naive evaluation, in buffers that end at a wall, for one part and for three.
+ * goes by blocks of columns, with columns that whole blocks of rows need not look at, and contractions with the normalisation of their rows. Every kernel against a naive evaluation, in buffers that end at a wall, for one part and for three.
  *
  *   unit_emit_blocks [first seed] [number of seeds]      says which seed it was that failed */
 #include <setjmp.h>
@@ -14,6 +14,8 @@
 enum { CASES_A_FILE = 40 };
 
 typedef struct maker { uint32_t seed; opf_text inputs, stages; bool symbolic[8]; int size[8]; } maker;
+
+typedef enum attention_kind { SHORT_ROWS, LONG_ROWS, MASKED_ROWS } attention_kind;
 
 /* The sizes: batch, heads, queries, keys, channels, channels of values. */
 static const char letters[] = "BHMNDE";
@@ -95,17 +97,35 @@ static char *whole(maker *m) {
     return m->inputs.data;
 }
 
-static char *attention(uint32_t seed, bool long_rows) {
+/* Scores that are -inf beyond a diagonal. */
+static const char *const masked_scores[] = {"m >= n ? s[b, h, m, n] : -inf", "n > m + 3 ? -inf : s[b, h, m, n] * 0.25", "m - 4 >= n ? s[b, h, m, n] / 3 : -inf",
+                                            "m + 2 > n ? tanh(s[b, h, m, n]) : -inf"};
+
+/* In one case of two the operand is infinite at some places, which may be masked: `where` says so of a number. */
+static void spoil(maker *m, opf_text *operand, const char *where) {
+    if (one_in(m, 2)) return;
+    opf_text spoilt = {0};
+    opf_text_printf(&spoilt, "(%s %d ? -inf : %s)", where, pick(m, 40), operand->data);
+    opf_text_free(operand);
+    *operand = spoilt;
+}
+
+static char *attention(uint32_t seed, attention_kind kind) {
+    bool long_rows = kind == LONG_ROWS;
     static const char *const scores[] = {"s[b, h, m, n]", "s[b, h, m, n] * 0.25", "s[b, h, m, n] / 3 + a[b, n]", "m + 5 >= n ? s[b, h, m, n] : -1000", "tanh(s[b, h, m, n]) + a[b, n]",
                                          "m > n ? s[b, h, m, n] : -inf", "n >= 20 ? s[b, h, m, n] : -inf", "n == 17 ? 40 * s[b, h, m, n] : s[b, h, m, n]"};
     maker m = {.seed = seed * 7919u + 17u};
     for (int i = 0; i < 8; i++) next_random(&m.seed);
     opf_text q = {0}, k = {0}, v = {0};
     random_sizes(&m, long_rows);
-    const char *score = scores[pick(&m, long_rows ? 8 : 5)], *at_values[] = {"b", "h", "m", "n", "d", "e"};
+    const char *score = kind == MASKED_ROWS ? masked_scores[pick(&m, 4)] : scores[pick(&m, long_rows ? 8 : 5)], *at_values[] = {"b", "h", "m", "n", "d", "e"};
     operand(&m, 'q', "BHMD", &q, at_scores);
     operand(&m, 'k', one_in(&m, 3) ? "BND" : "BHND", &k, at_scores);
     operand(&m, 'v', "BHNE", &v, at_values);
+    if (kind == MASKED_ROWS) {
+        spoil(&m, &k, "n ==");
+        spoil(&m, &v, one_in(&m, 2) ? "n ==" : "n + e ==");
+    }
     opf_text_printf(&m.inputs, "in a float32 [%s, %s]\n", extent(&m, 0), extent(&m, 3));
     opf_text_printf(&m.stages, "stage s float32 [b=%s, h=%s, m=%s, n=%s] sum [d=%s] : %s%s * %s\n", extent(&m, 0), extent(&m, 1), extent(&m, 2), extent(&m, 3), extent(&m, 4),
                     q.data, one_in(&m, 3) ? " * 0.5" : "", k.data);
@@ -119,8 +139,9 @@ static char *attention(uint32_t seed, bool long_rows) {
     return whole(&m);
 }
 
-static char *random_attention(uint32_t seed) { return attention(seed, false); }
-static char *long_attention(uint32_t seed) { return attention(seed, true); }
+static char *random_attention(uint32_t seed) { return attention(seed, SHORT_ROWS); }
+static char *long_attention(uint32_t seed) { return attention(seed, LONG_ROWS); }
+static char *masked_attention(uint32_t seed) { return attention(seed, MASKED_ROWS); }
 
 /* A product, a function, perhaps a second product, a normalisation of rows. */
 static char *random_layers(uint32_t seed) {
@@ -163,7 +184,18 @@ static bool streams(const opf_nest *nest) {
     return false;
 }
 
-/* Returns how many of the nests hold products in blocks, of columns too where rows are long. */
+/* Does the code leave out what is masked? */
+static bool leaves_out(const opf_nest *nest) {
+    for (size_t k = 0; k < nest->variables.count; k++)
+        if (strcmp(nest->variables.data[k].name, "reach") == 0) return true;
+    return false;
+}
+
+static bool is_as_wanted(const opf_nest *nest, char *(*make)(uint32_t)) {
+    return products_of(&nest->code) > 0 && (make != long_attention || streams(nest)) && (make != masked_attention || leaves_out(nest));
+}
+
+/* Returns how many of the nests hold products in blocks, of columns too where rows are long, of what is not masked where much is. */
 static int run_seeds(uint32_t first, int count, char *(*make)(uint32_t)) {
     static kernel_case cases[CASES_A_FILE];
     static char titles[CASES_A_FILE][32];
@@ -174,7 +206,7 @@ static int run_seeds(uint32_t first, int count, char *(*make)(uint32_t)) {
             snprintf(titles[i], sizeof titles[i], "seed %u", first + (uint32_t)(begin + i));
             case_read(&cases[i], titles[i], make(first + (uint32_t)(begin + i)));
             if (opf_nest_schedule(&cases[i].nest, &cases[i].group, &machine) != OPF_OK) case_fail(&cases[i], "no schedule");
-            with_products += products_of(&cases[i].nest->code) > 0 && (make != long_attention || streams(cases[i].nest));
+            with_products += is_as_wanted(cases[i].nest, make);
         }
         void *library = cases_compile(cases, n, "cc", (const char *const[]){"-O1", "-ftree-vectorize", NULL});
         if (!library) return with_products;
@@ -203,6 +235,11 @@ static void long_rows(void **state) {
     machine.l2_bytes = 524288;
 }
 
+static void masked_rows(void **state) {
+    (void)state;
+    assert_true(run_seeds(first_seed, seeds, masked_attention) * 2 >= seeds);
+}
+
 static void layers(void **state) {
     (void)state;
     assert_true(run_seeds(first_seed, seeds, random_layers) * 2 >= seeds);
@@ -211,6 +248,6 @@ static void layers(void **state) {
 int main(int argc, char **argv) {
     if (argc > 1) first_seed = (uint32_t)strtoul(argv[1], NULL, 10);
     if (argc > 2) seeds = atoi(argv[2]);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(attentions), cmocka_unit_test(long_rows), cmocka_unit_test(layers)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(attentions), cmocka_unit_test(long_rows), cmocka_unit_test(masked_rows), cmocka_unit_test(layers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
