@@ -24,15 +24,13 @@ typedef struct planner {
 
 static double nominal(opf_dim dim) { return (double)opf_dim_nominal(dim); }
 
-static double points(const opf_stage *stage, int from, int to)
-{
+static double points(const opf_stage *stage, int from, int to) {
     double product = 1;
     for (int k = from; k < to; k++) product *= nominal(stage->extents[k]);
     return product;
 }
 
-static int new_variable(planner *p, const char *name, opf_dim extent)
-{
+static int new_variable(planner *p, const char *name, opf_dim extent) {
     OPF_PUSH(p->arena, &p->plan->extents, extent);
     OPF_PUSH(p->arena, &p->plan->names, name);
     return (int)p->plan->extents.count - 1;
@@ -42,16 +40,14 @@ static opf_domain domain_of(const planner *p) { return (opf_domain){(int)p->plan
 
 static const opf_expr *simple(const planner *p, const opf_expr *e) { return opf_expr_simplify(p->pool, e, domain_of(p)); }
 
-static const char *axis_name(const planner *p, const opf_stage *stage, int axis)
-{
+static const char *axis_name(const planner *p, const opf_stage *stage, int axis) {
     if (stage->axis_names && stage->axis_names[axis]) return stage->axis_names[axis];
     return opf_arena_printf(p->arena, "%d", axis);
 }
 
 /* ---- products ---- */
 
-static const opf_expr *without_casts(const opf_expr *e)
-{
+static const opf_expr *without_casts(const opf_expr *e) {
     while (e->kind == OPF_EXPR_CAST) e = e->args[0];
     return e;
 }
@@ -59,8 +55,7 @@ static const opf_expr *without_casts(const opf_expr *e)
 typedef struct index_check { const opf_stage *stage; opf_pool *pool; bool window; } index_check;
 
 /* How far the reduced axes move the index; NULL where that is not known. */
-static const opf_expr *reach_of_sum(const index_check *check, const opf_expr *index)
-{
+static const opf_expr *reach_of_sum(const index_check *check, const opf_expr *index) {
     const opf_stage *stage = check->stage;
     const opf_expr *reach = opf_int(check->pool, 0), *coefficient, *rest;
     for (int v = stage->n_axes; v < stage->n_axes + stage->n_reduce; v++) {
@@ -72,8 +67,7 @@ static const opf_expr *reach_of_sum(const index_check *check, const opf_expr *in
 
 /* Do neighbours along plain axes share what the sum walks over? Heads that lie side by side, h * size + k, do not: which of
  * them an index falls into does not depend on k. */
-static bool overlaps(const index_check *check, const opf_expr *index)
-{
+static bool overlaps(const index_check *check, const opf_expr *index) {
     const opf_stage *stage = check->stage;
     const opf_expr *reach = reach_of_sum(check, index);
     if (!reach) return true;
@@ -87,8 +81,7 @@ static bool overlaps(const index_check *check, const opf_expr *index)
 static bool moves(const opf_stage *stage, const opf_expr *index, int v) { return !opf_is_value(stage->extents[v], 1) && opf_expr_has_var(index, v); }
 
 /* Does an index join an axis of the result and a reduced one, so that elements are read several times? */
-static bool meet_window(const opf_expr *e, void *data)
-{
+static bool meet_window(const opf_expr *e, void *data) {
     index_check *check = data;
     const opf_stage *stage = check->stage;
     if (e->kind != OPF_EXPR_LOAD) return true;
@@ -101,8 +94,7 @@ static bool meet_window(const opf_expr *e, void *data)
     return !check->window;
 }
 
-bool opf_stage_is_product(const opf_stage *stage, opf_pool *pool)
-{
+bool opf_stage_is_product(const opf_stage *stage, opf_pool *pool) {
     const opf_expr *body = without_casts(stage->body);
     if (stage->combiner != OPF_COMBINE_SUM || stage->accumulator != OPF_FLOAT32) return false;
     if (body->kind != OPF_EXPR_BINARY || body->op != OPF_OP_MUL) return false;
@@ -115,15 +107,13 @@ bool opf_stage_is_product(const opf_stage *stage, opf_pool *pool)
 
 typedef struct reading { const planner *p; double *reads; double times, price; const double *prices; } reading;
 
-static bool add_reads(const opf_expr *e, void *data)
-{
+static bool add_reads(const opf_expr *e, void *data) {
     reading *r = data;
     if (e->kind == OPF_EXPR_LOAD && e->index >= r->p->n_inputs) r->reads[e->index - r->p->n_inputs] += r->times;
     return true;
 }
 
-static bool add_price(const opf_expr *e, void *data)
-{
+static bool add_price(const opf_expr *e, void *data) {
     reading *r = data;
     bool operation = e->kind == OPF_EXPR_UNARY || e->kind == OPF_EXPR_BINARY;
     if (operation && (e->dtype != OPF_INT64 || opf_expr_has_load(e))) r->price += opf_scalar_ops[e->op].flops;
@@ -132,8 +122,7 @@ static bool add_price(const opf_expr *e, void *data)
 }
 
 /* What is kept makes its readers cheap: to be done twice, with reductions kept at first. */
-static void choose_kept(planner *p)
-{
+static void choose_kept(planner *p) {
     double *reads = OPF_ARRAY(p->arena, double, p->n_stages + 1), *prices = OPF_ARRAY(p->arena, double, p->n_stages + 1);
     for (int s = 0; s < p->n_stages; s++) {
         reading r = {.p = p, .prices = prices};
@@ -151,15 +140,13 @@ static void choose_kept(planner *p)
     }
 }
 
-static const opf_expr *write_in(opf_pool *pool, const opf_expr *leaf, void *data)
-{
+static const opf_expr *write_in(opf_pool *pool, const opf_expr *leaf, void *data) {
     const planner *p = data;
     if (leaf->kind != OPF_EXPR_LOAD || leaf->index < p->n_inputs || p->kept[leaf->index - p->n_inputs]) return NULL;
     return opf_expr_bind(pool, p->bodies[leaf->index - p->n_inputs], leaf->n_args, leaf->args);
 }
 
-static void write_maps_in(planner *p)
-{
+static void write_maps_in(planner *p) {
     p->bodies = OPF_ARRAY(p->arena, const opf_expr *, p->n_stages + 1);
     p->seconds = OPF_ARRAY(p->arena, const opf_expr *, p->n_stages + 1);
     for (int s = 0; s < p->n_stages; s++) {
@@ -171,16 +158,14 @@ static void write_maps_in(planner *p)
 
 /* ---- the results' domain ---- */
 
-static bool same_domain(const opf_stage *a, const opf_stage *b)
-{
+static bool same_domain(const opf_stage *a, const opf_stage *b) {
     if (a->n_axes != b->n_axes) return false;
     for (int k = 0; k < a->n_axes; k++)
         if (a->extents[k] != b->extents[k]) return false;
     return true;
 }
 
-static bool take_results(planner *p)
-{
+static bool take_results(planner *p) {
     opf_block_plan *plan = p->plan;
     const opf_stage *first = p->stages->list.data[p->results[0]];
     const opf_expr *variables[OPF_MAX_RANK];
@@ -206,8 +191,7 @@ static bool take_results(planner *p)
 typedef struct division { const planner *p; int at; const opf_expr *factor; } division;
 
 /* A root variable divided by what divides its extent: heads that were merged into channels. */
-static bool meet_division(const opf_expr *e, void *data)
-{
+static bool meet_division(const opf_expr *e, void *data) {
     division *d = data;
     const planner *p = d->p;
     bool divides = e->kind == OPF_EXPR_BINARY && (e->op == OPF_OP_FLOORDIV || e->op == OPF_OP_FLOORMOD);
@@ -222,8 +206,7 @@ static bool meet_division(const opf_expr *e, void *data)
     return d->at < 0;
 }
 
-static bool split_root(planner *p)
-{
+static bool split_root(planner *p) {
     division d = {p, -1, NULL};
     for (int r = 0; r < p->n_results && d.at < 0; r++) opf_expr_visit(p->pool, p->plan->values[r], meet_division, &d);
     if (d.at < 0 || p->n_root == OPF_BLOCK_AXES) return false;
@@ -248,15 +231,13 @@ static bool split_root(planner *p)
 
 typedef struct loads { int tensor; OPF_VEC(const opf_expr *) list; opf_arena *arena; } loads;
 
-static bool gather(const opf_expr *e, void *data)
-{
+static bool gather(const opf_expr *e, void *data) {
     loads *l = data;
     if (e->kind == OPF_EXPR_LOAD && e->index == l->tensor) OPF_PUSH(l->arena, &l->list, e);
     return true;
 }
 
-static loads loads_of(const planner *p, int stage)
-{
+static loads loads_of(const planner *p, int stage) {
     loads l = {.tensor = p->n_inputs + stage, .arena = p->arena};
     for (int r = 0; r < p->n_results; r++) opf_expr_visit(p->pool, p->plan->values[r], gather, &l);
     for (int s = stage + 1; s < p->n_stages; s++) {
@@ -268,8 +249,7 @@ static loads loads_of(const planner *p, int stage)
 }
 
 /* The root variable at which every reader reads the axis, -1: none. */
-static int bound_variable(const planner *p, const loads *l, int axis, opf_dim extent)
-{
+static int bound_variable(const planner *p, const loads *l, int axis, opf_dim extent) {
     const opf_expr *index = l->list.data[0]->args[axis];
     if (index->kind != OPF_EXPR_VAR || index->index >= 64 || !p->allowed[index->index]) return -1;
     if (!opf_expr_prove_eq(p->pool, p->plan->extents.data[index->index], extent)) return -1;
@@ -278,8 +258,7 @@ static int bound_variable(const planner *p, const loads *l, int axis, opf_dim ex
     return index->index;
 }
 
-static opf_block_stage *place_stage(planner *p, int s, const loads *l)
-{
+static opf_block_stage *place_stage(planner *p, int s, const loads *l) {
     const opf_stage *stage = p->stages->list.data[s];
     opf_block_stage *placed = OPF_NEW(p->arena, opf_block_stage);
     const opf_expr *variables[2 * OPF_MAX_RANK];
@@ -302,15 +281,13 @@ static opf_block_stage *place_stage(planner *p, int s, const loads *l)
     return placed;
 }
 
-static bool is_bound(const planner *p, const opf_block_stage *placed, int variable)
-{
+static bool is_bound(const planner *p, const opf_block_stage *placed, int variable) {
     for (int k = 0; k < p->stages->list.data[placed->stage]->n_axes; k++)
         if (placed->axis[k] == variable) return true;
     return false;
 }
 
-static bool place_stages(planner *p)
-{
+static bool place_stages(planner *p) {
     p->plan->stages = OPF_ARRAY(p->arena, opf_block_stage *, p->n_stages + 1);
     for (int s = p->n_stages; s-- > 0;) {
         if (!p->kept[s]) continue;
@@ -322,8 +299,7 @@ static bool place_stages(planner *p)
 }
 
 /* Variables of the root to which not every kept stage is bound are free for all. */
-static void allow_common(planner *p)
-{
+static void allow_common(planner *p) {
     for (int s = 0; s < p->n_stages; s++)
         for (int k = 0; p->plan->stages[s] && k < p->n_root; k++)
             if (!is_bound(p, p->plan->stages[s], p->root[k])) p->allowed[p->root[k]] = false;
@@ -332,8 +308,7 @@ static void allow_common(planner *p)
 /* ---- the rows ---- */
 
 /* The factor of a sum of products that walks along `row`: 0, 1, or -1 where both or none do. */
-static int row_factor(const planner *p, const opf_block_stage *placed, int row)
-{
+static int row_factor(const planner *p, const opf_block_stage *placed, int row) {
     const opf_stage *stage = p->stages->list.data[placed->stage];
     const opf_expr *term = placed->term;
     if (!opf_stage_is_product(stage, p->pool) || stage->dtype != OPF_FLOAT32) return -1;
@@ -342,15 +317,13 @@ static int row_factor(const planner *p, const opf_block_stage *placed, int row)
     return left == right ? -1 : left ? 0 : 1;
 }
 
-static double work_of(const planner *p, const opf_block_stage *placed)
-{
+static double work_of(const planner *p, const opf_block_stage *placed) {
     const opf_stage *stage = p->stages->list.data[placed->stage];
     return points(stage, 0, stage->n_axes + stage->n_reduce);
 }
 
 /* Of the first `count` root variables the one that serves most work. */
-static bool choose_row(planner *p, int count)
-{
+static bool choose_row(planner *p, int count) {
     double best = 0;
     p->plan->row = -1;
     for (int k = 0; k < count; k++) {
@@ -366,8 +339,7 @@ static bool choose_row(planner *p, int count)
 }
 
 /* Columns of a product are no loops: variables that only the factor without rows walks along. */
-static void free_columns(planner *p)
-{
+static void free_columns(planner *p) {
     for (int s = 0; s < p->n_stages; s++) {
         const opf_block_stage *placed = p->plan->stages[s];
         int a = placed ? row_factor(p, placed, p->plan->row) : -1;
@@ -378,16 +350,14 @@ static void free_columns(planner *p)
 
 static bool reads_kept(const opf_expr *e, void *data) { return e->kind != OPF_EXPR_LOAD || e->index < ((const planner *)data)->n_inputs; }
 
-static double product_of(const planner *p, int n, const int *variables)
-{
+static double product_of(const planner *p, int n, const int *variables) {
     double product = 1;
     for (int k = 0; k < n; k++) product *= nominal(p->plan->extents.data[variables[k]]);
     return product;
 }
 
 /* One factor walks along rows and depth, the other along depth and columns and is known before the rows are. */
-static bool is_product(const planner *p, const opf_block_stage *placed)
-{
+static bool is_product(const planner *p, const opf_block_stage *placed) {
     int a = row_factor(p, placed, p->plan->row);
     if (a < 0 || product_of(p, placed->n_free, placed->free) < FEWEST || product_of(p, placed->n_reduce, placed->reduce) < FEWEST) return false;
     for (int k = 0; k < placed->n_free; k++)
@@ -399,27 +369,23 @@ static bool is_product(const planner *p, const opf_block_stage *placed)
 
 typedef struct finishing { const planner *p; const opf_block_stage *placed; const opf_expr *factor; opf_scalar_op op; } finishing;
 
-static const opf_expr *finished(opf_pool *pool, const opf_expr *leaf, void *data)
-{
+static const opf_expr *finished(opf_pool *pool, const opf_expr *leaf, void *data) {
     const finishing *f = data;
     if (leaf->kind != OPF_EXPR_LOAD || leaf->index != f->p->n_inputs + f->placed->stage) return NULL;
     return opf_binary(pool, f->op, opf_load(pool, (opf_dtype)leaf->dtype, leaf->index, leaf->n_args, leaf->args), f->factor);
 }
 
-static const opf_stage *stage_of(const planner *p, const opf_expr *e)
-{
+static const opf_stage *stage_of(const planner *p, const opf_expr *e) {
     return e->kind == OPF_EXPR_LOAD && e->index >= p->n_inputs ? p->stages->list.data[e->index - p->n_inputs] : NULL;
 }
 
-static bool is_power(const planner *p, const opf_expr *e)
-{
+static bool is_power(const planner *p, const opf_expr *e) {
     const opf_stage *stage = stage_of(p, e);
     return stage && stage->body->kind == OPF_EXPR_UNARY && opf_op_is_exp(stage->body->op);
 }
 
 /* x - m, m the largest of something; written out or a stage of its own? */
-static bool is_shifted(const planner *p, const opf_expr *e)
-{
+static bool is_shifted(const planner *p, const opf_expr *e) {
     const opf_stage *stage = stage_of(p, e);
     if (stage && stage->combiner == OPF_COMBINE_NONE) e = stage->body;
     if (e->kind != OPF_EXPR_BINARY || e->op != OPF_OP_SUB) return false;
@@ -428,14 +394,12 @@ static bool is_shifted(const planner *p, const opf_expr *e)
 }
 
 /* Is `sum` that of the powers e^(x - m)? Then it is 1 or more, or NaN, where a row has elements at all. */
-static bool is_sum_of_powers(const planner *p, const opf_expr *sum, const opf_expr *power)
-{
+static bool is_sum_of_powers(const planner *p, const opf_expr *sum, const opf_expr *power) {
     const opf_stage *stage = stage_of(p, sum);
     return stage && stage->combiner == OPF_COMBINE_SUM && stage_of(p, stage->body) == stage_of(p, power) && is_shifted(p, stage_of(p, power)->body->args[0]);
 }
 
-static bool may_be_empty(const planner *p, const opf_block_stage *placed)
-{
+static bool may_be_empty(const planner *p, const opf_block_stage *placed) {
     int64_t extent;
     for (int k = 0; k < placed->n_reduce; k++)
         if (!opf_is_int(p->plan->extents.data[placed->reduce[k]], &extent) || extent < 1) return true;
@@ -444,8 +408,7 @@ static bool may_be_empty(const planner *p, const opf_block_stage *placed)
 
 /* What a sum over the row is multiplied with or divided by later, in place of each of its terms. A row without elements has the
  * sum 0 and must keep it, whatever the factor of no term would have been. NULL: that cannot be had. */
-static const opf_expr *later_factor(const planner *p, const opf_block_stage *placed, const opf_expr *weight)
-{
+static const opf_expr *later_factor(const planner *p, const opf_block_stage *placed, const opf_expr *weight) {
     const opf_expr *factor = weight->args[1], *one = opf_real(p->pool, OPF_FLOAT32, 1);
     if (!may_be_empty(p, placed)) return factor;
     bool inverse = weight->op == OPF_OP_MUL && factor->kind == OPF_EXPR_BINARY && factor->op == OPF_OP_DIV && factor->args[0] == one;
@@ -455,8 +418,7 @@ static const opf_expr *later_factor(const planner *p, const opf_block_stage *pla
     return inverse ? opf_binary(p->pool, OPF_OP_DIV, one, sum) : sum;
 }
 
-static bool varies(const opf_block_stage *placed, const opf_expr *e)
-{
+static bool varies(const opf_block_stage *placed, const opf_expr *e) {
     for (int k = 0; k < placed->n_free; k++)
         if (opf_expr_has_var(e, placed->free[k])) return true;
     for (int k = 0; k < placed->n_reduce; k++)
@@ -466,8 +428,7 @@ static bool varies(const opf_block_stage *placed, const opf_expr *e)
 
 /* The weights of a softmax are powers over their sum: sum_k (e_k / s) * v_k is computed as (sum_k e_k * v_k) / s. Powers
  * e^(x - m), m the largest x, lie between 0 and 1 and s is at least 1, so nothing overflows that did not before; others stay. */
-static void divide_later(planner *p, opf_block_stage *placed)
-{
+static void divide_later(planner *p, opf_block_stage *placed) {
     int a = row_factor(p, placed, p->plan->row);
     const opf_expr *weight = placed->term->args[a];
     bool scaled = weight->kind == OPF_EXPR_BINARY && (weight->op == OPF_OP_DIV || weight->op == OPF_OP_MUL);
@@ -485,8 +446,7 @@ static void divide_later(planner *p, opf_block_stage *placed)
 
 /* ---- the plan ---- */
 
-static void order_loops(planner *p)
-{
+static void order_loops(planner *p) {
     opf_block_plan *plan = p->plan;
     for (int k = 0; k < p->n_root; k++) {
         if (p->root[k] == plan->row) continue;
@@ -495,24 +455,21 @@ static void order_loops(planner *p)
     }
 }
 
-static bool all_bound_alike(const planner *p)
-{
+static bool all_bound_alike(const planner *p) {
     for (int s = 0; s < p->n_stages; s++)
         for (int k = 0; p->plan->stages[s] && k < p->n_root; k++)
             if (p->allowed[p->root[k]] != is_bound(p, p->plan->stages[s], p->root[k])) return false;
     return true;
 }
 
-static void stream_long_rows(planner *p)
-{
+static void stream_long_rows(planner *p) {
     double bytes = 0;
     for (int s = 0; s < p->n_stages; s++)
         if (p->plan->stages[s]) bytes += opf_block_row_bytes(p->stages, p->plan, p->plan->stages[s]);
     if (bytes > STREAM_FROM) opf_blocks_stream(p->stages, p->n_results, p->pool, p->plan);
 }
 
-bool opf_blocks_plan(const opf_stages *stages, int n_results, const int *results, bool exact, opf_pool *pool, opf_arena *arena, opf_block_plan *plan)
-{
+bool opf_blocks_plan(const opf_stages *stages, int n_results, const int *results, bool exact, opf_pool *pool, opf_arena *arena, opf_block_plan *plan) {
     planner p = {.stages = stages, .n_inputs = (int)stages->inputs.count, .n_stages = (int)stages->list.count, .n_results = n_results,
                  .results = results, .pool = pool, .arena = arena, .plan = plan};
     *plan = (opf_block_plan){.row = -1, .power = -1, .largest = -1};

@@ -26,24 +26,21 @@ typedef struct opf_block_study {
     const opf_node *widest, *again; /* the stage with the longest row, the product that reads most again */
 } opf_block_study;
 
-static double product_of(const opf_block_plan *plan, int n, const int *variables)
-{
+static double product_of(const opf_block_plan *plan, int n, const int *variables) {
     double product = 1;
     for (int k = 0; k < n; k++)
         product *= (double)opf_dim_nominal(plan->extents.data[variables[k]]);
     return product;
 }
 
-static bool is_result(const opf_group *group, int stage)
-{
+static bool is_result(const opf_group *group, int stage) {
     for (size_t r = 0; r < group->results.count; r++)
         if (group->results.data[r].stage == stage)
             return true;
     return false;
 }
 
-static void study_stage(opf_block_study *study, const opf_block_stage *placed)
-{
+static void study_stage(opf_block_study *study, const opf_block_stage *placed) {
     const opf_block_plan *plan = study->plan;
     const opf_stage *stage = study->group->stages.list.data[placed->stage];
     double outer = product_of(plan, plan->n_outer, plan->outer), blocks = study->units / outer;
@@ -64,8 +61,7 @@ static void study_stage(opf_block_study *study, const opf_block_stage *placed)
     }
 }
 
-static void study_plan(opf_block_study *study)
-{
+static void study_plan(opf_block_study *study) {
     const opf_block_plan *plan = study->plan;
     study->rows = (double)opf_dim_nominal(plan->extents.data[plan->row]);
     study->block = plan->power >= 0 ? OPF_BLOCK_STREAMED_ROWS : OPF_BLOCK_ROWS;
@@ -77,8 +73,7 @@ static void study_plan(opf_block_study *study)
 }
 
 /* A contraction that no register tile computes would be slower than it is alone. */
-static const opf_node *slow_stage(const opf_group *group, const opf_block_plan *plan)
-{
+static const opf_node *slow_stage(const opf_group *group, const opf_block_plan *plan) {
     for (size_t s = 0; s < group->stages.list.count; s++) {
         opf_stages alone = {.inputs = group->stages.inputs};
         alone.list.data = &group->stages.list.data[s];
@@ -92,8 +87,7 @@ static const opf_node *slow_stage(const opf_group *group, const opf_block_plan *
 /* Results are written along their last axis. Where that is the rows', or a loop outside (the columns of a picture whose
  * channels are summed up), each row is written across memory. Where nothing is left of a row but one number (the mean of each
  * map behind a convolution), the convolution's own tile is faster: its weights are packed beforehand. */
-static bool against_grain(const opf_group *group, const opf_block_plan *plan)
-{
+static bool against_grain(const opf_group *group, const opf_block_plan *plan) {
     const opf_stage *result = group->stages.list.data[group->results.data[0].stage];
     int last = result->n_axes - 1;
     while (last > 0 && opf_is_value(result->extents[last], 1))
@@ -109,8 +103,7 @@ static bool is_from_outside(const opf_expr *e, void *n_inputs) { return e->kind 
 
 /* Two contractions of values from outside that meet in a sum (a block's shortcut by a convolution of its own): each is faster in
  * its own tile, with its weights packed beforehand. The second of them, NULL where there are not two. */
-static const opf_node *second_source(const opf_group *group, const opf_block_plan *plan, opf_pool *pool)
-{
+static const opf_node *second_source(const opf_group *group, const opf_block_plan *plan, opf_pool *pool) {
     int sources = 0, n_inputs = (int)group->stages.inputs.count;
     for (size_t s = 0; s < group->stages.list.count; s++) {
         bool product = plan->stages[s] && plan->stages[s]->product;
@@ -120,13 +113,11 @@ static const opf_node *second_source(const opf_group *group, const opf_block_pla
     return NULL;
 }
 
-static opf_block_verdict refused(opf_rule_number rule, const opf_node *blocker, int64_t bytes)
-{
+static opf_block_verdict refused(opf_rule_number rule, const opf_node *blocker, int64_t bytes) {
     return (opf_block_verdict){rule, blocker, bytes};
 }
 
-opf_block_verdict opf_blocks_fit(const opf_group *group, const opf_rule_settings *settings, opf_pool *pool, opf_arena *scratch)
-{
+opf_block_verdict opf_blocks_fit(const opf_group *group, const opf_rule_settings *settings, opf_pool *pool, opf_arena *scratch) {
     opf_block_plan plan;
     int n = (int)group->results.count, *results = OPF_ARRAY(scratch, int, n);
     const opf_node *first = group->nodes.data[0];

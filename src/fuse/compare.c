@@ -11,8 +11,7 @@
 
 /* ---- reading ---- */
 
-static const char *string_of(const json_t *object, const char *field)
-{
+static const char *string_of(const json_t *object, const char *field) {
     const char *string = json_string_value(json_object_get(object, field));
     return string ? string : "";
 }
@@ -21,8 +20,7 @@ static json_int_t integer_of(const json_t *object, const char *field) { return j
 
 static bool is_kernel(const json_t *group) { return strcmp(string_of(group, "step"), "kernel") == 0; }
 
-const char *opf_explanation_wrong(const json_t *explanation)
-{
+const char *opf_explanation_wrong(const json_t *explanation) {
     const json_t *groups = json_object_get(explanation, "groups"), *group;
     size_t g;
     if (!json_is_object(explanation) || !json_is_array(groups))
@@ -43,13 +41,11 @@ typedef struct opf_places {
     opf_map groups; /* interned "path\nname" → group */
 } opf_places;
 
-static const char *key_of(const opf_places *places, const json_t *group, const char *name)
-{
+static const char *key_of(const opf_places *places, const json_t *group, const char *name) {
     return opf_intern(places->names, opf_arena_printf(places->arena, "%s\n%s", string_of(group, "graph"), name));
 }
 
-static opf_places places_of(const json_t *explanation, opf_interner *names, opf_arena *arena)
-{
+static opf_places places_of(const json_t *explanation, opf_interner *names, opf_arena *arena) {
     opf_places places = {arena, names, opf_map_new(arena)};
     const json_t *group, *name;
     size_t g, n;
@@ -60,14 +56,12 @@ static opf_places places_of(const json_t *explanation, opf_interner *names, opf_
     return places;
 }
 
-static const json_t *place_of(const opf_places *places, const json_t *like, const char *name)
-{
+static const json_t *place_of(const opf_places *places, const json_t *like, const char *name) {
     return opf_map_get(&places->groups, key_of(places, like, name));
 }
 
 /* Nodes of the explanation's kernels, and how many of them the other one lacks. */
-static int count_missing(const json_t *explanation, const opf_places *other, int *all)
-{
+static int count_missing(const json_t *explanation, const opf_places *other, int *all) {
     const json_t *group, *name;
     size_t g, n;
     int missing = 0;
@@ -85,8 +79,7 @@ static int count_missing(const json_t *explanation, const opf_places *other, int
 /* ---- kernels by their nodes ---- */
 
 /* The refused uses of `now` between nodes of the old kernel. */
-static json_t *cuts(const json_t *now, const json_t *old_group, const opf_places *old)
-{
+static json_t *cuts(const json_t *now, const json_t *old_group, const opf_places *old) {
     json_t *list = json_array(), *edge;
     size_t e;
     json_array_foreach(json_object_get(now, "edges"), e, edge)
@@ -96,8 +89,7 @@ static json_t *cuts(const json_t *now, const json_t *old_group, const opf_places
     return list;
 }
 
-static bool holds(const json_t *list, const json_t *id)
-{
+static bool holds(const json_t *list, const json_t *id) {
     const json_t *entry;
     size_t i;
     json_array_foreach(list, i, entry)
@@ -107,8 +99,7 @@ static bool holds(const json_t *list, const json_t *id)
 }
 
 /* Kernels of the other explanation that the nodes of `group` are in. */
-static json_t *kernels_now(const json_t *group, const opf_places *other)
-{
+static json_t *kernels_now(const json_t *group, const opf_places *other) {
     json_t *ids = json_array(), *name;
     size_t n;
     json_array_foreach(json_object_get(group, "nodes"), n, name) {
@@ -120,8 +111,7 @@ static json_t *kernels_now(const json_t *group, const opf_places *other)
 }
 
 /* Kernels of `from` whose nodes are in several kernels of the other one; with the uses that `cut` refuses, where it is not NULL. */
-static json_t *split(const json_t *from, const opf_places *own, const opf_places *other, const char *here, const char *there, const json_t *cut)
-{
+static json_t *split(const json_t *from, const opf_places *own, const opf_places *other, const char *here, const char *there, const json_t *cut) {
     json_t *list = json_array(), *group;
     size_t g;
     json_array_foreach(json_object_get(from, "groups"), g, group) {
@@ -139,8 +129,7 @@ static json_t *split(const json_t *from, const opf_places *own, const opf_places
 
 /* ---- kernels by their operators ---- */
 
-static json_t *count_operators(const json_t *explanation)
-{
+static json_t *count_operators(const json_t *explanation) {
     json_t *counts = json_object();
     const json_t *group, *op;
     size_t g, n;
@@ -157,8 +146,7 @@ static json_t *count_operators(const json_t *explanation)
 }
 
 /* Kernels of several operators that `from` has more of. */
-static json_t *more(const json_t *from, const json_t *other)
-{
+static json_t *more(const json_t *from, const json_t *other) {
     json_t *list = json_array(), *here = count_operators(from), *there = count_operators(other), *count;
     const char *ops;
     json_object_foreach(here, ops, count) {
@@ -173,8 +161,7 @@ static json_t *more(const json_t *from, const json_t *other)
 
 /* ---- both ---- */
 
-opf_comparison opf_compare_explanations(const json_t *old, const json_t *now, opf_arena *arena)
-{
+opf_comparison opf_compare_explanations(const json_t *old, const json_t *now, opf_arena *arena) {
     opf_comparison comparison = {.old = old, .now = now};
     opf_interner *names = opf_interner_new();
     opf_places before = places_of(old, names, arena), after = places_of(now, names, arena);
@@ -195,16 +182,14 @@ opf_comparison opf_compare_explanations(const json_t *old, const json_t *now, op
     return comparison;
 }
 
-void opf_comparison_free(opf_comparison *comparison)
-{
+void opf_comparison_free(opf_comparison *comparison) {
     json_decref(comparison->lost);
     json_decref(comparison->won);
 }
 
 /* ---- printing ---- */
 
-static void print_side(const char *name, const json_t *side, opf_text *out)
-{
+static void print_side(const char *name, const json_t *side, opf_text *out) {
     opf_text_printf(out, "%s: policy %s, %lld kernels", name, string_of(side, "policy"), (long long)integer_of(side, "kernels"));
     if (json_object_get(side, "bytes_after")) {
         opf_text_add(out, ", ");
@@ -214,8 +199,7 @@ static void print_side(const char *name, const json_t *side, opf_text *out)
     opf_text_add(out, "\n");
 }
 
-static void print_list(const json_t *list, const char *between, opf_text *out)
-{
+static void print_list(const json_t *list, const char *between, opf_text *out) {
     const json_t *entry;
     size_t i;
     json_array_foreach(list, i, entry) {
@@ -227,8 +211,7 @@ static void print_list(const json_t *list, const char *between, opf_text *out)
     }
 }
 
-static void print_change(const json_t *change, bool lost, opf_text *out)
-{
+static void print_change(const json_t *change, bool lost, opf_text *out) {
     const char *ops = json_string_value(json_object_get(change, "ops"));
     const json_t *edge;
     size_t e;
@@ -246,8 +229,7 @@ static void print_change(const json_t *change, bool lost, opf_text *out)
                         string_of(edge, "reason"), string_of(edge, "remedy"));
 }
 
-static void print_changes(const char *title, const json_t *list, bool lost, opf_text *out)
-{
+static void print_changes(const char *title, const json_t *list, bool lost, opf_text *out) {
     const json_t *change;
     size_t i;
     json_array_foreach(list, i, change) {
@@ -256,8 +238,7 @@ static void print_changes(const char *title, const json_t *list, bool lost, opf_
     }
 }
 
-void opf_comparison_text(const opf_comparison *comparison, const char *old_name, opf_text *out)
-{
+void opf_comparison_text(const opf_comparison *comparison, const char *old_name, opf_text *out) {
     print_side(old_name, comparison->old, out);
     print_side(string_of(comparison->now, "model"), comparison->now, out);
     if (comparison->by_operators)
@@ -270,14 +251,12 @@ void opf_comparison_text(const opf_comparison *comparison, const char *old_name,
         opf_text_add(out, "no fusion was lost\n");
 }
 
-static json_t *side_object(const json_t *side)
-{
+static json_t *side_object(const json_t *side) {
     return json_pack("{s:s,s:s,s:I,s:I}", "model", string_of(side, "model"), "policy", string_of(side, "policy"), "kernels", integer_of(side, "kernels"), "bytes_after",
                      integer_of(side, "bytes_after"));
 }
 
-json_t *opf_comparison_object(const opf_comparison *comparison)
-{
+json_t *opf_comparison_object(const opf_comparison *comparison) {
     return json_pack("{s:i,s:o,s:o,s:s,s:O,s:O,s:i,s:i}", "schema", 1, "old", side_object(comparison->old), "now", side_object(comparison->now), "by",
                      comparison->by_operators ? "operators" : "nodes", "lost", comparison->lost, "won", comparison->won, "only_old", comparison->only_old, "only_now",
                      comparison->only_now);

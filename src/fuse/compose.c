@@ -24,8 +24,7 @@ static void *number_of(int tensor) { return (void *)(intptr_t)(tensor + 1); }
 
 static int known_number(const opf_map *map, const opf_value *value) { return (int)(intptr_t)opf_map_get(map, value) - 1; }
 
-static int outside_number(opf_composer *composer, opf_value *value)
-{
+static int outside_number(opf_composer *composer, opf_value *value) {
     int number = known_number(&composer->inputs, value);
     if (number < 0) {
         number = (int)composer->outside.count;
@@ -36,8 +35,7 @@ static int outside_number(opf_composer *composer, opf_value *value)
 }
 
 /* Is the index the same at each point of the stage? A variable over a single point is 0. */
-static bool fixed_index(const opf_stage *stage, const opf_expr *index, int64_t *at)
-{
+static bool fixed_index(const opf_stage *stage, const opf_expr *index, int64_t *at) {
     if (opf_is_int(index, at))
         return true;
     *at = 0;
@@ -45,8 +43,7 @@ static bool fixed_index(const opf_stage *stage, const opf_expr *index, int64_t *
 }
 
 /* The element of a content-known value that a load reads, NULL where it depends on the point. */
-static const opf_expr *content_element(const opf_stage *stage, const opf_value *value, const opf_expr *load)
-{
+static const opf_expr *content_element(const opf_stage *stage, const opf_value *value, const opf_expr *load) {
     int64_t flat = 0;
     for (int axis = 0; axis < load->n_args; axis++) {
         int64_t at, extent;
@@ -57,8 +54,7 @@ static const opf_expr *content_element(const opf_stage *stage, const opf_value *
     return flat < value->content_count ? value->content[flat] : NULL;
 }
 
-static const opf_expr *literal(opf_pool *pool, const opf_tensor *tensor)
-{
+static const opf_expr *literal(opf_pool *pool, const opf_tensor *tensor) {
     if (opf_dtype_is_float(tensor->dtype))
         return opf_real(pool, tensor->dtype, opf_tensor_get(tensor, 0));
     if (opf_dtype_is_integer(tensor->dtype) || tensor->dtype == OPF_BOOL)
@@ -67,8 +63,7 @@ static const opf_expr *literal(opf_pool *pool, const opf_tensor *tensor)
 }
 
 /* What a load of one of the node's inputs becomes, where it becomes no load. */
-static const opf_expr *known_element(const opf_composer *composer, const opf_value *value, const opf_expr *load)
-{
+static const opf_expr *known_element(const opf_composer *composer, const opf_value *value, const opf_expr *load) {
     opf_pool *pool = composer->fuser->pool;
     const opf_expr *element = NULL;
     if (value->constant && value->constant->elements == 1)
@@ -78,8 +73,7 @@ static const opf_expr *known_element(const opf_composer *composer, const opf_val
     return element && element->dtype != load->dtype ? opf_cast(pool, load->dtype, element) : element;
 }
 
-static const opf_expr *translate_leaf(opf_pool *pool, const opf_expr *leaf, void *data)
-{
+static const opf_expr *translate_leaf(opf_pool *pool, const opf_expr *leaf, void *data) {
     opf_composer *composer = data;
     if (leaf->kind != OPF_EXPR_LOAD)
         return NULL;
@@ -97,8 +91,7 @@ static const opf_expr *translate_leaf(opf_pool *pool, const opf_expr *leaf, void
     return opf_load(pool, leaf->dtype, tensor, leaf->n_args, leaf->args);
 }
 
-static opf_stage *translate(opf_composer *composer, const opf_stage *stage, opf_expr_mapper map)
-{
+static opf_stage *translate(opf_composer *composer, const opf_stage *stage, opf_expr_mapper map) {
     opf_stage *copy = opf_arena_copy(composer->fuser->arena, stage, sizeof *stage);
     composer->stage = stage;
     copy->body = opf_expr_map(composer->fuser->pool, stage->body, map, composer);
@@ -107,8 +100,7 @@ static opf_stage *translate(opf_composer *composer, const opf_stage *stage, opf_
     return copy;
 }
 
-static void add_node(opf_composer *composer, const opf_node *node)
-{
+static void add_node(opf_composer *composer, const opf_node *node) {
     const opf_call *call = composer->fuser->calls[node->id];
     composer->call = call;
     composer->base = FIRST_STAGE + (int)composer->list.count;
@@ -119,8 +111,7 @@ static void add_node(opf_composer *composer, const opf_node *node)
             opf_map_set(&composer->inside, node->outputs[k], number_of(composer->base + call->results[k]));
 }
 
-bool opf_fuser_holds(const opf_fuser *fuser, int group, const opf_node *node)
-{
+bool opf_fuser_holds(const opf_fuser *fuser, int group, const opf_node *node) {
     if (fuser->group_of[node->id] == group)
         return true;
     for (size_t i = 0; group >= 0 && fuser->is_copied[node->id] && i < fuser->copied[group].count; i++)
@@ -130,13 +121,11 @@ bool opf_fuser_holds(const opf_fuser *fuser, int group, const opf_node *node)
 }
 
 /* A node alone (group -1) stores for all its readers. */
-static bool reads_from(const opf_fuser *fuser, int group, const opf_node *producer, int reader)
-{
+static bool reads_from(const opf_fuser *fuser, int group, const opf_node *producer, int reader) {
     return reader != group && (group < 0 || !opf_fuser_holds(fuser, reader, producer));
 }
 
-bool opf_fuser_leaves(const opf_fuser *fuser, int group, const opf_value *value)
-{
+bool opf_fuser_leaves(const opf_fuser *fuser, int group, const opf_value *value) {
     if (value->is_output)
         return true;
     for (size_t u = 0; u < value->uses.count; u++) {
@@ -152,8 +141,7 @@ bool opf_fuser_leaves(const opf_fuser *fuser, int group, const opf_value *value)
     return false;
 }
 
-static void take_results(opf_composer *composer)
-{
+static void take_results(opf_composer *composer) {
     opf_group *group = composer->group;
     for (size_t i = 0; i < group->nodes.count; i++) {
         const opf_node *node = group->nodes.data[i];
@@ -173,8 +161,7 @@ typedef struct opf_marking {
     bool *inputs, *stages;
 } opf_marking;
 
-static bool mark_load(const opf_expr *e, void *data)
-{
+static bool mark_load(const opf_expr *e, void *data) {
     opf_marking *marking = data;
     if (e->kind == OPF_EXPR_LOAD && e->index < FIRST_STAGE)
         marking->inputs[e->index] = true;
@@ -183,8 +170,7 @@ static bool mark_load(const opf_expr *e, void *data)
     return true;
 }
 
-static opf_marking mark_needed(const opf_composer *composer)
-{
+static opf_marking mark_needed(const opf_composer *composer) {
     opf_arena *arena = composer->fuser->arena;
     opf_marking marking = {OPF_ARRAY(arena, bool, composer->outside.count), OPF_ARRAY(arena, bool, composer->list.count)};
     for (size_t r = 0; r < composer->group->results.count; r++)
@@ -204,8 +190,7 @@ typedef struct opf_renumbering {
     const int *inputs, *stages;
 } opf_renumbering;
 
-static const opf_expr *renumber_leaf(opf_pool *pool, const opf_expr *leaf, void *data)
-{
+static const opf_expr *renumber_leaf(opf_pool *pool, const opf_expr *leaf, void *data) {
     const opf_renumbering *numbers = data;
     if (leaf->kind != OPF_EXPR_LOAD)
         return NULL;
@@ -214,16 +199,14 @@ static const opf_expr *renumber_leaf(opf_pool *pool, const opf_expr *leaf, void 
 }
 
 /* New numbers for what is marked; the count of it. */
-static int number_marked(const bool *marked, size_t count, int first, int *numbers)
-{
+static int number_marked(const bool *marked, size_t count, int first, int *numbers) {
     for (size_t i = 0; i < count; i++)
         if (marked[i])
             numbers[i] = first++;
     return first;
 }
 
-static void settle(opf_composer *composer)
-{
+static void settle(opf_composer *composer) {
     opf_arena *arena = composer->fuser->arena;
     opf_pool *pool = composer->fuser->pool;
     opf_group *group = composer->group;
@@ -250,8 +233,7 @@ static void settle(opf_composer *composer)
 }
 
 /* Is the graph a sub-graph of the node, at any depth? */
-static bool is_within(const opf_graph *graph, const opf_node *node)
-{
+static bool is_within(const opf_graph *graph, const opf_node *node) {
     for (; graph; graph = graph->parent ? graph->parent->graph : NULL)
         if (graph->parent == node)
             return true;
@@ -259,8 +241,7 @@ static bool is_within(const opf_graph *graph, const opf_node *node)
 }
 
 /* What the sub-graphs of a node read of the graphs around them. */
-static void take_captured(opf_composer *composer, const opf_graph *graph)
-{
+static void take_captured(opf_composer *composer, const opf_graph *graph) {
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const opf_node *node = graph->nodes.data[i];
         for (int k = 0; k < node->n_inputs; k++)
@@ -272,8 +253,7 @@ static void take_captured(opf_composer *composer, const opf_graph *graph)
 }
 
 /* A library or control node is a step of its own: all its operands, and the results that anything reads. */
-static opf_status compose_whole(opf_composer *composer)
-{
+static opf_status compose_whole(opf_composer *composer) {
     opf_group *group = composer->group;
     const opf_node *node = group->nodes.data[0];
     if (group->nodes.count > 1) {
@@ -296,8 +276,7 @@ static opf_status compose_whole(opf_composer *composer)
 }
 
 /* A user's kernel: the operands and results that its pattern names. */
-static opf_status compose_own(opf_composer *composer, const opf_matched *matched)
-{
+static opf_status compose_own(opf_composer *composer, const opf_matched *matched) {
     opf_group *group = composer->group;
     group->library = matched->match->call;
     group->caller = matched->caller;
@@ -312,16 +291,14 @@ static opf_status compose_own(opf_composer *composer, const opf_matched *matched
     return OPF_OK;
 }
 
-static bool holds_whole(const opf_fuser *fuser, const opf_group *group)
-{
+static bool holds_whole(const opf_fuser *fuser, const opf_group *group) {
     for (size_t i = 0; i < group->nodes.count; i++)
         if (fuser->calls[group->nodes.data[i]->id]->library || fuser->calls[group->nodes.data[i]->id]->control)
             return true;
     return false;
 }
 
-opf_status opf_compose(opf_fuser *fuser, opf_group *group)
-{
+opf_status opf_compose(opf_fuser *fuser, opf_group *group) {
     opf_composer composer = {
         .fuser = fuser, .group = group, .inputs = opf_map_new(fuser->arena), .inside = opf_map_new(fuser->arena)};
     const opf_matched *matched = group->id >= 0 ? fuser->joined[group->nodes.data[0]->id] : NULL;

@@ -14,8 +14,7 @@ typedef struct opf_copying {
     int readers[OPF_MOST_COPY_READERS], n_readers;
 } opf_copying;
 
-static bool add_reader(opf_copying *copying, int group)
-{
+static bool add_reader(opf_copying *copying, int group) {
     for (int r = 0; r < copying->n_readers; r++)
         if (copying->readers[r] == group)
             return true;
@@ -26,8 +25,7 @@ static bool add_reader(opf_copying *copying, int group)
 }
 
 /* The groups that read the source's results; false where they cannot take it. */
-static bool find_readers(opf_copying *copying)
-{
+static bool find_readers(opf_copying *copying) {
     const opf_growth *growth = copying->growth;
     const opf_node_list *members = &growth->members[copying->source];
     for (size_t m = 0; m < members->count; m++) {
@@ -49,8 +47,7 @@ static bool find_readers(opf_copying *copying)
 }
 
 /* As though the reader computed it. */
-static void lend(opf_copying *copying, int reader, bool on)
-{
+static void lend(opf_copying *copying, int reader, bool on) {
     opf_fuser *fuser = copying->growth->fuser;
     const opf_node_list *members = &copying->growth->members[copying->source];
     fuser->copied[reader].count = 0;
@@ -61,8 +58,7 @@ static void lend(opf_copying *copying, int reader, bool on)
     }
 }
 
-static bool takes(opf_copying *copying, int reader, const opf_group *source, opf_arena *scratch)
-{
+static bool takes(opf_copying *copying, int reader, const opf_group *source, opf_arena *scratch) {
     opf_growth *growth = copying->growth;
     opf_group group;
     if (growth->members[reader].count + growth->members[copying->source].count > (size_t)growth->fuser->max_depth)
@@ -75,8 +71,7 @@ static bool takes(opf_copying *copying, int reader, const opf_group *source, opf
     return fits;
 }
 
-static bool pays(opf_copying *copying, const opf_group *source, double operations)
-{
+static bool pays(opf_copying *copying, const opf_group *source, double operations) {
     double written = 0, all = (double)opf_group_bytes(source, copying->growth->fuser->pool), n = copying->n_readers;
     for (size_t r = 0; r < source->results.count; r++)
         written += (double)opf_value_nominal_bytes(source->results.data[r].value);
@@ -86,15 +81,13 @@ static bool pays(opf_copying *copying, const opf_group *source, double operation
 }
 
 /* Notes the nodes whose results only their price keeps from being computed again. */
-static void note_dear(opf_copying *copying)
-{
+static void note_dear(opf_copying *copying) {
     const opf_node_list *members = &copying->growth->members[copying->source];
     for (size_t m = 0; m < members->count; m++)
         copying->growth->copy_dear[members->data[m]->id] = true;
 }
 
-static bool is_worth_copying(opf_copying *copying)
-{
+static bool is_worth_copying(opf_copying *copying) {
     opf_growth *growth = copying->growth;
     opf_arena *scratch = opf_arena_new(), *kept = growth->fuser->arena;
     growth->fuser->arena = scratch;
@@ -118,8 +111,7 @@ static bool is_worth_copying(opf_copying *copying)
 }
 
 /* At home with the first reader; the others compute it again. */
-static void give(opf_copying *copying)
-{
+static void give(opf_copying *copying) {
     opf_growth *growth = copying->growth;
     opf_fuser *fuser = growth->fuser;
     opf_node_list nodes = growth->members[copying->source];
@@ -142,8 +134,7 @@ static void give(opf_copying *copying)
 }
 
 /* Latest first: what is in front of a group that was copied has its readers then. */
-void opf_grow_copies(opf_growth *growth)
-{
+void opf_grow_copies(opf_growth *growth) {
     for (int i = growth->fuser->n_nodes - 1; i >= 0; i--) {
         opf_copying copying = {.growth = growth, .source = growth->fuser->group_of[i]};
         int source = copying.source;

@@ -4,8 +4,7 @@
 #include <math.h>
 
 /* Elements that one load touches at most: one for each point of the axes that its indices depend on. */
-static double load_points(const opf_stage *stage, const opf_expr *load)
-{
+static double load_points(const opf_stage *stage, const opf_expr *load) {
     uint64_t vars = 0;
     for (int axis = 0; axis < load->n_args; axis++)
         vars |= opf_expr_vars(load->args[axis]);
@@ -22,8 +21,7 @@ typedef struct opf_touched {
     double *elements; /* per input */
 } opf_touched;
 
-static bool touch(const opf_expr *e, void *data)
-{
+static bool touch(const opf_expr *e, void *data) {
     opf_touched *touched = data;
     if (e->kind == OPF_EXPR_LOAD && e->index < touched->n_inputs)
         touched->elements[e->index] += load_points(touched->stage, e);
@@ -31,8 +29,7 @@ static bool touch(const opf_expr *e, void *data)
 }
 
 /* A kernel reads of each input no more than its loads ask for (rows of an embedding table) and no more than there is. */
-void opf_group_bytes_read(const opf_group *group, opf_pool *pool, double *bytes)
-{
+void opf_group_bytes_read(const opf_group *group, opf_pool *pool, double *bytes) {
     int n_inputs = (int)group->stages.inputs.count;
     opf_touched touched = {NULL, n_inputs, OPF_ARRAY(opf_pool_arena(pool), double, n_inputs)};
     for (size_t s = 0; s < group->stages.list.count; s++) {
@@ -48,8 +45,7 @@ void opf_group_bytes_read(const opf_group *group, opf_pool *pool, double *bytes)
     }
 }
 
-int64_t opf_group_bytes(const opf_group *group, opf_pool *pool)
-{
+int64_t opf_group_bytes(const opf_group *group, opf_pool *pool) {
     double *read = OPF_ARRAY(opf_pool_arena(pool), double, group->stages.inputs.count + 1), bytes = 0;
     opf_group_bytes_read(group, pool, read);
     for (size_t i = 0; i < group->stages.inputs.count; i++)
@@ -59,8 +55,7 @@ int64_t opf_group_bytes(const opf_group *group, opf_pool *pool)
     return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
 }
 
-double opf_group_flops(const opf_group *group)
-{
+double opf_group_flops(const opf_group *group) {
     double flops = 0;
     for (size_t s = 0; s < group->stages.list.count; s++)
         flops += opf_stage_flops(group->stages.list.data[s]);
@@ -77,8 +72,7 @@ static const struct { double bytes, bandwidth; } levels[] = {{1 << 20, 98e9}, {2
 
 double opf_seconds_of_work(double operations) { return operations / OPERATIONS_PER_SECOND; }
 
-double opf_seconds_of_bytes(double bytes, double footprint)
-{
+double opf_seconds_of_bytes(double bytes, double footprint) {
     size_t level = 0;
     while (footprint > levels[level].bytes)
         level++;
@@ -94,14 +88,12 @@ typedef struct opf_element_price {
 } opf_element_price;
 
 /* Extremes spread NaN; beside a number that takes no instruction more. */
-static double operations_of(const opf_expr *e)
-{
+static double operations_of(const opf_expr *e) {
     bool extreme = e->op == OPF_OP_MIN || e->op == OPF_OP_MAX;
     return extreme && (e->args[0]->kind == OPF_EXPR_FLOAT || e->args[1]->kind == OPF_EXPR_FLOAT) ? 1 : opf_scalar_ops[e->op].flops;
 }
 
-static bool add_operations(const opf_expr *e, void *data)
-{
+static bool add_operations(const opf_expr *e, void *data) {
     opf_element_price *price = data;
     int n_inputs = (int)price->group->stages.inputs.count;
     bool operation = e->kind == OPF_EXPR_UNARY || e->kind == OPF_EXPR_BINARY;
@@ -114,8 +106,7 @@ static bool add_operations(const opf_expr *e, void *data)
     return true;
 }
 
-opf_work_price opf_price_of(const opf_group *group, opf_pool *pool, opf_arena *scratch)
-{
+opf_work_price opf_price_of(const opf_group *group, opf_pool *pool, opf_arena *scratch) {
     opf_work_price work = {0};
     double *stages = OPF_ARRAY(scratch, double, group->stages.list.count + 1);
     for (size_t s = 0; s < group->stages.list.count; s++) {

@@ -9,16 +9,14 @@ typedef struct opf_speaking {
     opf_map seen;      /* expressions that it has been found to speak of */
 } opf_speaking;
 
-static void add_need(opf_fuser *fuser, int finder, int speaker)
-{
+static void add_need(opf_fuser *fuser, int finder, int speaker) {
     for (size_t k = 0; k < fuser->needs.count; k++)
         if (fuser->needs.data[k].finder == finder && fuser->needs.data[k].speaker == speaker)
             return;
     OPF_PUSH(fuser->arena, &fuser->needs, (opf_need){finder, speaker});
 }
 
-static bool meet(const opf_expr *e, void *data)
-{
+static bool meet(const opf_expr *e, void *data) {
     opf_speaking *speaking = data;
     opf_fuser *fuser = speaking->fuser;
     const opf_count *count = e->kind == OPF_EXPR_SYMBOL ? opf_count_of(fuser->fusion->module, e->symbol) : NULL;
@@ -28,16 +26,14 @@ static bool meet(const opf_expr *e, void *data)
     return true;
 }
 
-static void speak_expression(opf_speaking *speaking, const opf_expr *e)
-{
+static void speak_expression(opf_speaking *speaking, const opf_expr *e) {
     if (opf_map_has(&speaking->seen, e))
         return;
     opf_map_set(&speaking->seen, e, speaking);
     opf_expr_visit(speaking->fuser->pool, e, meet, speaking);
 }
 
-static void speak_value(opf_speaking *speaking, const opf_value *value)
-{
+static void speak_value(opf_speaking *speaking, const opf_value *value) {
     for (int k = 0; value && value->dims && k < value->rank; k++)
         speak_expression(speaking, value->dims[k]);
     for (int64_t k = 0; value && value->content && k < value->content_count; k++)
@@ -46,8 +42,7 @@ static void speak_value(opf_speaking *speaking, const opf_value *value)
 
 static void speak_node(opf_speaking *speaking, const opf_node *node);
 
-static void speak_graphs(opf_speaking *speaking, const opf_node *node)
-{
+static void speak_graphs(opf_speaking *speaking, const opf_node *node) {
     for (int a = 0; a < node->n_attrs; a++) {
         const opf_attr *attr = &node->attrs[a];
         for (size_t g = 0; g < attr->count && (attr->kind == OPF_ATTR_GRAPH || attr->kind == OPF_ATTR_GRAPHS); g++) {
@@ -59,8 +54,7 @@ static void speak_graphs(opf_speaking *speaking, const opf_node *node)
     }
 }
 
-static void speak_node(opf_speaking *speaking, const opf_node *node)
-{
+static void speak_node(opf_speaking *speaking, const opf_node *node) {
     for (int k = 0; k < node->n_inputs; k++)
         speak_value(speaking, node->inputs[k]);
     for (int k = 0; k < node->n_outputs; k++)
@@ -68,8 +62,7 @@ static void speak_node(opf_speaking *speaking, const opf_node *node)
     speak_graphs(speaking, node);
 }
 
-void opf_fusion_find_needs(opf_fuser *fuser)
-{
+void opf_fusion_find_needs(opf_fuser *fuser) {
     if (!fuser->fusion->module->counts.count)
         return;
     for (int i = -1; i < fuser->n_nodes; i++) {
@@ -81,8 +74,7 @@ void opf_fusion_find_needs(opf_fuser *fuser)
     }
 }
 
-bool opf_fusion_is_needed(const opf_fuser *fuser, int node)
-{
+bool opf_fusion_is_needed(const opf_fuser *fuser, int node) {
     for (size_t k = 0; k < fuser->needs.count; k++) {
         const opf_need *need = &fuser->needs.data[k];
         if (need->finder == node && (need->speaker < 0 || !fuser->folded[need->speaker]))

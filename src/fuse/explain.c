@@ -7,8 +7,7 @@
 
 /* ---- parts ---- */
 
-static void add_part(opf_parts *parts, const opf_fusion *fusion, int *next, opf_arena *arena)
-{
+static void add_part(opf_parts *parts, const opf_fusion *fusion, int *next, opf_arena *arena) {
     OPF_PUSH(arena, &parts->list, (opf_part){fusion, *next});
     *next += (int)fusion->groups.count;
     for (size_t g = 0; g < fusion->groups.count; g++)
@@ -17,8 +16,7 @@ static void add_part(opf_parts *parts, const opf_fusion *fusion, int *next, opf_
                 add_part(parts, fusion->groups.data[g]->bodies[b], next, arena);
 }
 
-opf_parts opf_fusion_parts(const opf_fusion *fusion, opf_arena *arena)
-{
+opf_parts opf_fusion_parts(const opf_fusion *fusion, opf_arena *arena) {
     opf_parts parts = {0};
     int next = 0;
     add_part(&parts, fusion, &next, arena);
@@ -28,8 +26,7 @@ opf_parts opf_fusion_parts(const opf_fusion *fusion, opf_arena *arena)
 /* ---- totals ---- */
 
 /* Inputs and constants of the main graph, each as far as the group that asks for most of it does. */
-static int64_t least_read(const opf_fusion *fusion)
-{
+static int64_t least_read(const opf_fusion *fusion) {
     opf_arena *scratch = opf_arena_new();
     opf_map seen = opf_map_new(scratch);
     double total = 0;
@@ -54,8 +51,7 @@ static int64_t least_read(const opf_fusion *fusion)
     return total < 9e18 ? (int64_t)total : INT64_MAX;
 }
 
-static int64_t written(const opf_graph *graph)
-{
+static int64_t written(const opf_graph *graph) {
     int64_t bytes = 0;
     for (size_t o = 0; o < graph->outputs.count; o++)
         if (graph->outputs.data[o]->producer)
@@ -63,8 +59,7 @@ static int64_t written(const opf_graph *graph)
     return bytes;
 }
 
-opf_totals opf_fusion_totals(const opf_parts *parts)
-{
+opf_totals opf_fusion_totals(const opf_parts *parts) {
     opf_totals totals = {0};
     for (size_t p = 0; p < parts->list.count; p++) {
         const opf_fusion *fusion = parts->list.data[p].fusion;
@@ -84,8 +79,7 @@ opf_totals opf_fusion_totals(const opf_parts *parts)
 
 /* ---- uses ---- */
 
-int64_t opf_edge_bytes_lost(const opf_fusion *fusion, const opf_edge *edge)
-{
+int64_t opf_edge_bytes_lost(const opf_fusion *fusion, const opf_edge *edge) {
     if (edge->verdict != OPF_REFUSED)
         return 0;
     bool stored_for_it = !edge->value->is_output;
@@ -96,8 +90,7 @@ int64_t opf_edge_bytes_lost(const opf_fusion *fusion, const opf_edge *edge)
 
 /* ---- words ---- */
 
-void opf_print_bytes(int64_t bytes, opf_text *out)
-{
+void opf_print_bytes(int64_t bytes, opf_text *out) {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     double size = (double)bytes;
     size_t unit = 0;

@@ -3,8 +3,7 @@
 
 #include "fuse/explain_json.h"
 
-json_t *opf_json_text(const char *string)
-{
+json_t *opf_json_text(const char *string) {
     if (!string)
         return json_null();
     json_t *json = json_string(string);
@@ -21,8 +20,7 @@ json_t *opf_json_text(const char *string)
 static json_t *name_of(const opf_node *node) { return opf_json_text(node ? node->name : NULL); }
 
 /* The model's own nodes that these stand for. */
-static json_t *node_names(opf_node *const *nodes, size_t count)
-{
+static json_t *node_names(opf_node *const *nodes, size_t count) {
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++) {
         const opf_node *node = nodes[i];
@@ -34,24 +32,21 @@ static json_t *node_names(opf_node *const *nodes, size_t count)
     return list;
 }
 
-static json_t *operators(const opf_group *group)
-{
+static json_t *operators(const opf_group *group) {
     json_t *list = json_array();
     for (size_t i = 0; i < group->nodes.count; i++)
         json_array_append_new(list, opf_json_text(group->nodes.data[i]->op));
     return list;
 }
 
-static json_t *input_names(const opf_group *group)
-{
+static json_t *input_names(const opf_group *group) {
     json_t *list = json_array();
     for (size_t i = 0; i < group->stages.inputs.count; i++)
         json_array_append_new(list, opf_json_text(group->stages.inputs.data[i]->name));
     return list;
 }
 
-static json_t *output_names(const opf_group *group)
-{
+static json_t *output_names(const opf_group *group) {
     json_t *list = json_array();
     for (size_t r = 0; r < group->results.count; r++)
         json_array_append_new(list, opf_json_text(group->results.data[r].value->name));
@@ -62,8 +57,7 @@ static json_t *output_names(const opf_group *group)
     return list;
 }
 
-static void add_groups(json_t *list, const opf_part *part)
-{
+static void add_groups(json_t *list, const opf_part *part) {
     for (size_t g = 0; g < part->fusion->groups.count; g++) {
         const opf_group *group = part->fusion->groups.data[g];
         json_array_append_new(list, json_pack("{s:i,s:s,s:o,s:o,s:o,s:o,s:o,s:s,s:s,s:I,s:I,s:f,s:o}",
@@ -75,8 +69,7 @@ static void add_groups(json_t *list, const opf_part *part)
     }
 }
 
-json_t *opf_edge_object(const opf_fusion *fusion, const opf_edge *edge)
-{
+json_t *opf_edge_object(const opf_fusion *fusion, const opf_edge *edge) {
     return json_pack("{s:o,s:o,s:o,s:s,s:s,s:o,s:o,s:o,s:I,s:I,s:o}",
         "from", name_of(edge->from), "to", name_of(edge->to), "value", opf_json_text(edge->value->name),
         "verdict", opf_verdict_name(edge->verdict), "rule", edge->rule, "reason", opf_json_text(edge->reason),
@@ -85,14 +78,12 @@ json_t *opf_edge_object(const opf_fusion *fusion, const opf_edge *edge)
         "graph", opf_json_text(fusion->graph->path));
 }
 
-static void add_edges(json_t *list, const opf_part *part)
-{
+static void add_edges(json_t *list, const opf_part *part) {
     for (size_t e = 0; e < part->fusion->edges.count; e++)
         json_array_append_new(list, opf_edge_object(part->fusion, &part->fusion->edges.data[e]));
 }
 
-static void add_siblings(json_t *list, const opf_part *part)
-{
+static void add_siblings(json_t *list, const opf_part *part) {
     for (size_t s = 0; s < part->fusion->siblings.count; s++) {
         const opf_sibling *pair = &part->fusion->siblings.data[s];
         json_array_append_new(list, json_pack("{s:o,s:o,s:o,s:s,s:s,s:o,s:o,s:I,s:o}", "a", name_of(pair->a), "b", name_of(pair->b),
@@ -102,8 +93,7 @@ static void add_siblings(json_t *list, const opf_part *part)
     }
 }
 
-static void add_quantised(json_t *list, const opf_part *part)
-{
+static void add_quantised(json_t *list, const opf_part *part) {
     for (size_t q = 0; q < part->fusion->quantised.count; q++) {
         const opf_quantised *one = &part->fusion->quantised.data[q];
         json_array_append_new(list, json_pack("{s:o,s:s,s:o,s:s,s:o,s:o}", "node", name_of(one->node), "op", one->node->op, "to", name_of(one->quantize),
@@ -111,8 +101,7 @@ static void add_quantised(json_t *list, const opf_part *part)
     }
 }
 
-static void add_plans(json_t *list, const opf_part *part)
-{
+static void add_plans(json_t *list, const opf_part *part) {
     const opf_plans *plans = &part->fusion->plans;
     if (!plans->ran && !plans->why)
         return;
@@ -121,16 +110,14 @@ static void add_plans(json_t *list, const opf_part *part)
         "taken", plans->taken ? "programme" : "greedy", "why", opf_json_text(plans->why), "graph", opf_json_text(part->fusion->graph->path)));
 }
 
-static json_t *of_all(const opf_parts *parts, void (*add)(json_t *list, const opf_part *part))
-{
+static json_t *of_all(const opf_parts *parts, void (*add)(json_t *list, const opf_part *part)) {
     json_t *list = json_array();
     for (size_t p = 0; p < parts->list.count; p++)
         add(list, &parts->list.data[p]);
     return list;
 }
 
-static json_t *removed(const opf_fusion *fusion)
-{
+static json_t *removed(const opf_fusion *fusion) {
     json_t *list = json_array();
     for (size_t r = 0; r < fusion->module->removed.count; r++) {
         const opf_removed *node = &fusion->module->removed.data[r];
@@ -140,8 +127,7 @@ static json_t *removed(const opf_fusion *fusion)
     return list;
 }
 
-json_t *opf_explain_object(const opf_fusion *fusion)
-{
+json_t *opf_explain_object(const opf_fusion *fusion) {
     opf_parts parts = opf_fusion_parts(fusion, fusion->module->arena);
     opf_totals totals = opf_fusion_totals(&parts);
     json_t *report = json_pack("{s:i,s:o,s:s,s:s,s:i,s:i,s:I,s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:o}",
@@ -155,8 +141,7 @@ json_t *opf_explain_object(const opf_fusion *fusion)
     return report;
 }
 
-void opf_json_print(json_t *value, size_t flags, opf_text *out)
-{
+void opf_json_print(json_t *value, size_t flags, opf_text *out) {
     char *printed = json_dumps(value, flags | JSON_PRESERVE_ORDER);
     json_decref(value);
     if (!printed)
@@ -166,8 +151,7 @@ void opf_json_print(json_t *value, size_t flags, opf_text *out)
     free(printed);
 }
 
-opf_status opf_explain_json(const opf_fusion *fusion, opf_text *out)
-{
+opf_status opf_explain_json(const opf_fusion *fusion, opf_text *out) {
     opf_json_print(opf_explain_object(fusion), JSON_INDENT(1), out);
     return OPF_OK;
 }

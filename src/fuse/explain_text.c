@@ -1,16 +1,14 @@
 /* `explain`: the log for people. */
 #include "fuse/explain.h"
 
-static bool is_copied(const opf_group *group, const opf_node *node)
-{
+static bool is_copied(const opf_group *group, const opf_node *node) {
     for (size_t i = 0; i < group->copied.count; i++)
         if (group->copied.data[i] == node)
             return true;
     return false;
 }
 
-static void print_nodes(const opf_group *group, opf_text *out)
-{
+static void print_nodes(const opf_group *group, opf_text *out) {
     for (size_t i = 0; i < group->nodes.count; i++) {
         const opf_node *node = group->nodes.data[i];
         opf_text_printf(out, "%s%s%s", i ? " + " : "", node->name, is_copied(group, node) ? " (again)" : "");
@@ -20,8 +18,7 @@ static void print_nodes(const opf_group *group, opf_text *out)
     }
 }
 
-static void print_group(const opf_group *group, int id, opf_text *out)
-{
+static void print_group(const opf_group *group, int id, opf_text *out) {
     opf_text_printf(out, "%5d  %-7s %-20s  ", id, opf_step_kind_name(group->step), opf_kind_name(group->kind));
     print_nodes(group, out);
     if (group->step == OPF_STEP_KERNEL) {
@@ -37,8 +34,7 @@ static void print_group(const opf_group *group, int id, opf_text *out)
     opf_text_add(out, "\n");
 }
 
-static void print_summary(const opf_fusion *fusion, const opf_parts *parts, opf_text *out)
-{
+static void print_summary(const opf_fusion *fusion, const opf_parts *parts, opf_text *out) {
     opf_totals totals = opf_fusion_totals(parts);
     opf_text_printf(out, "%s: %d nodes -> %d kernels under policy %s, ", fusion->module->path, totals.nodes, totals.kernels,
                     opf_policy_name(fusion->policy));
@@ -51,8 +47,7 @@ static void print_summary(const opf_fusion *fusion, const opf_parts *parts, opf_
 }
 
 /* Milliseconds of what plans differ in. */
-static void print_plan(const opf_fusion *fusion, opf_text *out)
-{
+static void print_plan(const opf_fusion *fusion, opf_text *out) {
     const opf_plans *plan = &fusion->plans;
     if (plan->ran)
         opf_text_printf(out, "plan: greedy %.4g ms, dynamic programme %.4g ms (%d down-sets, %d possible groups): %s\n", plan->greedy_seconds * 1e3,
@@ -62,8 +57,7 @@ static void print_plan(const opf_fusion *fusion, opf_text *out)
                         plan->down_sets, plan->groups);
 }
 
-static void print_groups(const opf_part *part, opf_text *out)
-{
+static void print_groups(const opf_part *part, opf_text *out) {
     if (part->fusion->graph->parent)
         opf_text_printf(out, "sub-graph %s:\n", part->fusion->graph->path);
     print_plan(part->fusion, out);
@@ -71,8 +65,7 @@ static void print_groups(const opf_part *part, opf_text *out)
         print_group(part->fusion->groups.data[g], part->first_id + (int)g, out);
 }
 
-static void print_refused(const opf_parts *parts, opf_text *out)
-{
+static void print_refused(const opf_parts *parts, opf_text *out) {
     bool any = false;
     for (size_t p = 0; p < parts->list.count; p++) {
         const opf_fusion *fusion = parts->list.data[p].fusion;
@@ -88,8 +81,7 @@ static void print_refused(const opf_parts *parts, opf_text *out)
     }
 }
 
-static void print_removed(const opf_fusion *fusion, opf_text *out)
-{
+static void print_removed(const opf_fusion *fusion, opf_text *out) {
     for (size_t r = 0; r < fusion->module->removed.count; r++) {
         const opf_removed *node = &fusion->module->removed.data[r];
         opf_text_printf(out, "%s  '%s': %s", r ? "" : "\nremoved:\n", node->node, node->why);
@@ -99,8 +91,7 @@ static void print_removed(const opf_fusion *fusion, opf_text *out)
     }
 }
 
-static void print_quantised(const opf_parts *parts, opf_text *out)
-{
+static void print_quantised(const opf_parts *parts, opf_text *out) {
     bool any = false;
     for (size_t p = 0; p < parts->list.count; p++) {
         const opf_fusion *fusion = parts->list.data[p].fusion;
@@ -112,8 +103,7 @@ static void print_quantised(const opf_parts *parts, opf_text *out)
     }
 }
 
-void opf_explain_text(const opf_fusion *fusion, opf_text *out)
-{
+void opf_explain_text(const opf_fusion *fusion, opf_text *out) {
     opf_parts parts = opf_fusion_parts(fusion, fusion->module->arena);
     print_summary(fusion, &parts, out);
     for (size_t p = 0; p < parts.list.count; p++)

@@ -4,34 +4,29 @@
 
 enum { DEFAULT_MAX_DEPTH = 256 }; /* TVM's relax.FuseOps.max_depth */
 
-const char *opf_policy_name(opf_policy policy)
-{
+const char *opf_policy_name(opf_policy policy) {
     static const char *const names[] = {"none", "tvm", "best", "file"};
     return names[policy];
 }
 
-const char *opf_step_kind_name(opf_step_kind kind)
-{
+const char *opf_step_kind_name(opf_step_kind kind) {
     static const char *const names[] = {"kernel", "library", "control", "view", "folded"};
     return names[kind];
 }
 
-const char *opf_verdict_name(opf_verdict verdict)
-{
+const char *opf_verdict_name(opf_verdict verdict) {
     static const char *const names[] = {"fused", "view", "folded", "copied", "refused"};
     return names[verdict];
 }
 
-static opf_kind kind_of(const opf_fuser *fuser, const opf_node *node)
-{
+static opf_kind kind_of(const opf_fuser *fuser, const opf_node *node) {
     const opf_fuse_options *options = fuser->options;
     int given = options->kind_override ? options->kind_override(options->kind_data, node->name) : -1;
     return given >= 0 ? (opf_kind)given : opf_node_kind(node);
 }
 
 /* Is any result used by what runs? Users stand behind the node, so one sweep from the end settles it. */
-static bool is_computed(const opf_fuser *fuser, const opf_node *node)
-{
+static bool is_computed(const opf_fuser *fuser, const opf_node *node) {
     for (int k = 0; k < node->n_outputs; k++) {
         const opf_value *value = node->outputs[k];
         if (value && value->is_output)
@@ -43,8 +38,7 @@ static bool is_computed(const opf_fuser *fuser, const opf_node *node)
     return opf_fusion_is_needed(fuser, node->id);
 }
 
-static void find_folded(opf_fuser *fuser)
-{
+static void find_folded(opf_fuser *fuser) {
     opf_fusion_find_needs(fuser);
     for (int i = fuser->n_nodes - 1; i >= 0; i--) {
         const opf_node *node = fuser->graph->nodes.data[i];
@@ -53,8 +47,7 @@ static void find_folded(opf_fuser *fuser)
 }
 
 /* Kinds and stages of all nodes. Every node is tried, so that all problems are reported. */
-static opf_status study_nodes(opf_fuser *fuser)
-{
+static opf_status study_nodes(opf_fuser *fuser) {
     opf_status status = OPF_OK;
     find_folded(fuser);
     for (int i = 0; i < fuser->n_nodes; i++) {
@@ -71,8 +64,7 @@ static opf_status study_nodes(opf_fuser *fuser)
     return status;
 }
 
-static const opf_rule_settings *settings_of(const opf_fuse_options *options, opf_arena *arena)
-{
+static const opf_rule_settings *settings_of(const opf_fuse_options *options, opf_arena *arena) {
     if (options->settings)
         return options->settings;
     opf_rule_settings *settings = OPF_NEW(arena, opf_rule_settings);
@@ -80,8 +72,7 @@ static const opf_rule_settings *settings_of(const opf_fuse_options *options, opf
     return settings;
 }
 
-static opf_fuser *new_fuser(opf_fusion *fusion, const opf_fuse_options *options)
-{
+static opf_fuser *new_fuser(opf_fusion *fusion, const opf_fuse_options *options) {
     opf_arena *arena = fusion->module->arena;
     opf_graph_renumber(fusion->graph);
     int n = (int)fusion->graph->nodes.count;
@@ -110,8 +101,7 @@ static opf_fuser *new_fuser(opf_fusion *fusion, const opf_fuse_options *options)
 }
 
 /* The policy's numbers → groups with their nodes in graph order. */
-static void make_groups(opf_fuser *fuser)
-{
+static void make_groups(opf_fuser *fuser) {
     opf_fusion *fusion = fuser->fusion;
     for (int g = 0; g < fuser->n_groups; g++) {
         opf_group *group = OPF_NEW(fuser->arena, opf_group);
@@ -138,8 +128,7 @@ static void make_groups(opf_fuser *fuser)
     }
 }
 
-static bool only_views(const opf_group *group)
-{
+static bool only_views(const opf_group *group) {
     for (size_t i = 0; i < group->nodes.count; i++) {
         const opf_node *node = group->nodes.data[i];
         const opf_op *op = opf_node_op(node);
@@ -150,8 +139,7 @@ static bool only_views(const opf_group *group)
 }
 
 /* A view needs bytes to look at: what views of a single number have become is a kernel that writes it. */
-static opf_step_kind step_of(const opf_fuser *fuser, const opf_group *group)
-{
+static opf_step_kind step_of(const opf_fuser *fuser, const opf_group *group) {
     if (fuser->folded[group->nodes.data[0]->id])
         return OPF_STEP_FOLDED;
     if (group->library || group->control)
@@ -162,8 +150,7 @@ static opf_step_kind step_of(const opf_fuser *fuser, const opf_group *group)
 }
 
 /* What the nodes of a group move when each is a kernel of its own. */
-static opf_status price_apart(opf_fuser *fuser, opf_group *group)
-{
+static opf_status price_apart(opf_fuser *fuser, opf_group *group) {
     if (group->nodes.count == 1) {
         group->bytes_before = group->bytes_after;
         return OPF_OK;
@@ -185,8 +172,7 @@ static opf_status price_apart(opf_fuser *fuser, opf_group *group)
 }
 
 /* Sub-graphs are fused by the same policy; groups from a file are those of the main graph. */
-static opf_status fuse_bodies(opf_fuser *fuser, opf_group *group)
-{
+static opf_status fuse_bodies(opf_fuser *fuser, opf_group *group) {
     opf_fuse_options options = *fuser->options;
     options.groups_file = NULL;
     for (int g = 0; g < opf_control_graphs(group->control); g++) {
@@ -199,8 +185,7 @@ static opf_status fuse_bodies(opf_fuser *fuser, opf_group *group)
     return OPF_OK;
 }
 
-static opf_status fill_group(opf_fuser *fuser, opf_group *group)
-{
+static opf_status fill_group(opf_fuser *fuser, opf_group *group) {
     group->step = OPF_STEP_FOLDED;
     if (fuser->folded[group->nodes.data[0]->id])
         return OPF_OK;
@@ -217,8 +202,7 @@ static opf_status fill_group(opf_fuser *fuser, opf_group *group)
     return price_apart(fuser, group);
 }
 
-static opf_status choose_groups(opf_fuser *fuser)
-{
+static opf_status choose_groups(opf_fuser *fuser) {
     static void (*const policies[])(opf_fuser *fuser) = {
         [OPF_POLICY_NONE] = opf_policy_none, [OPF_POLICY_TVM] = opf_policy_tvm, [OPF_POLICY_BEST] = opf_policy_best};
     if (fuser->options->groups_file)
@@ -228,8 +212,7 @@ static opf_status choose_groups(opf_fuser *fuser)
 }
 
 /* Where rules are off: the groups that there would be otherwise, for the log. */
-static opf_status fuse_unrestricted(opf_fuser *fuser)
-{
+static opf_status fuse_unrestricted(opf_fuser *fuser) {
     if (!fuser->settings->any_off || fuser->options->groups_file || fuser->options->policy == OPF_POLICY_NONE)
         return OPF_OK;
     opf_rule_settings all_on;
@@ -243,8 +226,7 @@ static opf_status fuse_unrestricted(opf_fuser *fuser)
     return status;
 }
 
-opf_status opf_fuse(opf_fusion **out, opf_graph *graph, const opf_fuse_options *options)
-{
+opf_status opf_fuse(opf_fusion **out, opf_graph *graph, const opf_fuse_options *options) {
     *out = NULL;
     opf_fusion *fusion = OPF_NEW(graph->module->arena, opf_fusion);
     *fusion = (opf_fusion){.module = graph->module, .graph = graph, .policy = options->groups_file ? OPF_POLICY_FILE : options->policy, .passes = options->policy,

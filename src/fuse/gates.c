@@ -12,16 +12,14 @@ enum {
     WIDER = 4             /* so many more elements the reader's results have than the value, and than its own sums: no contraction */
 };
 
-static double elements_of(const opf_stage *stage)
-{
+static double elements_of(const opf_stage *stage) {
     double elements = 1;
     for (int k = 0; k < stage->n_axes; k++)
         elements *= (double)opf_dim_nominal(stage->extents[k]);
     return elements;
 }
 
-static double largest_result(const opf_group *group)
-{
+static double largest_result(const opf_group *group) {
     double most = 0;
     for (size_t r = 0; r < group->results.count; r++) {
         double elements = elements_of(group->stages.list.data[group->results.data[r].stage]);
@@ -31,8 +29,7 @@ static double largest_result(const opf_group *group)
 }
 
 /* A group whose results are much larger than all that it sums up is walked by plain loops, with the sums kept. */
-static bool only_gates(const opf_group *reader)
-{
+static bool only_gates(const opf_group *reader) {
     double results = largest_result(reader);
     for (size_t s = 0; s < reader->stages.list.count; s++) {
         const opf_stage *stage = reader->stages.list.data[s];
@@ -42,16 +39,14 @@ static bool only_gates(const opf_group *reader)
     return true;
 }
 
-static bool is_small(const opf_group *source, const opf_group *reader, const opf_rule_settings *settings)
-{
+static bool is_small(const opf_group *source, const opf_group *reader, const opf_rule_settings *settings) {
     double elements = 0;
     for (size_t r = 0; r < source->results.count; r++)
         elements += elements_of(source->stages.list.data[source->results.data[r].stage]);
     return elements <= opf_threshold_of(settings, OPF_THRESHOLD_GATE_ELEMENTS) && elements * WIDER <= largest_result(reader);
 }
 
-static opf_rule_number judge(opf_growth *growth, int source, int reader)
-{
+static opf_rule_number judge(opf_growth *growth, int source, int reader) {
     opf_fuser *fuser = growth->fuser;
     if (growth->members[source].count + growth->members[reader].count > (size_t)fuser->max_depth)
         return OPF_RULE_TOO_LARGE;
@@ -71,8 +66,7 @@ static opf_rule_number judge(opf_growth *growth, int source, int reader)
     return rule;
 }
 
-static void take(opf_growth *growth, int source, int reader)
-{
+static void take(opf_growth *growth, int source, int reader) {
     opf_fuser *fuser = growth->fuser;
     for (size_t m = 0; m < growth->members[source].count; m++)
         growth->gate[growth->members[source].data[m]->id] = true;
@@ -85,8 +79,7 @@ static void take(opf_growth *growth, int source, int reader)
 }
 
 /* Latest nodes first: what is in front of a gate is then in front of the whole. */
-void opf_grow_gates(opf_growth *growth)
-{
+void opf_grow_gates(opf_growth *growth) {
     for (int i = growth->fuser->n_nodes - 1; i >= 0; i--) {
         int source = growth->fuser->group_of[i];
         if (growth->closed[source] || growth->view[source] || growth->fuser->copied[source].count || growth->fuser->is_copied[i])

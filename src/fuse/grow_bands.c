@@ -7,8 +7,7 @@
 /* `bands-cached.bytes`: what a core's own cache holds is read back at once, and lines at a time read borders again. Measured in
  * both ways: pictures of 28 x 28 lose a fifth, 14 x 14 gain nothing, 56 x 56 and 112 x 112 gain up to a sixth. */
 
-static int last_reduction(const opf_stages *stages)
-{
+static int last_reduction(const opf_stages *stages) {
     int last = -1;
     for (size_t s = 0; s < stages->list.count; s++)
         if (stages->list.data[s]->n_reduce)
@@ -17,8 +16,7 @@ static int last_reduction(const opf_stages *stages)
 }
 
 /* Element-wise work behind the product, on its own elements: a register tile computes the whole. */
-static bool ends_in_epilogue(const opf_stages *stages, int anchor)
-{
+static bool ends_in_epilogue(const opf_stages *stages, int anchor) {
     const opf_stage *product = stages->list.data[anchor];
     for (size_t s = (size_t)anchor + 1; s < stages->list.count; s++) {
         const opf_stage *stage = stages->list.data[s];
@@ -31,15 +29,13 @@ static bool ends_in_epilogue(const opf_stages *stages, int anchor)
     return true;
 }
 
-static bool is_relay(const opf_group *group, opf_pool *pool, bool *chain)
-{
+static bool is_relay(const opf_group *group, opf_pool *pool, bool *chain) {
     opf_pooling found;
     return group->results.count == 1 && group->results.data[0].value->dtype == OPF_FLOAT32 &&
            opf_pooling_find(&found, &group->stages, group->results.data[0].stage, pool, chain);
 }
 
-opf_outcome opf_growth_judge_band(opf_growth *growth, const opf_group *group, opf_arena *scratch)
-{
+opf_outcome opf_growth_judge_band(opf_growth *growth, const opf_group *group, opf_arena *scratch) {
     int anchor = last_reduction(&group->stages);
     if (anchor < 0) /* no result needs the sums: what is read of them was simplified away */
         return (opf_outcome){.rule = OPF_RULE_SINGLE};
@@ -56,8 +52,7 @@ opf_outcome opf_growth_judge_band(opf_growth *growth, const opf_group *group, op
 }
 
 /* Bytes of the group's results. */
-static int64_t bytes_between(const opf_growth *growth, int group)
-{
+static int64_t bytes_between(const opf_growth *growth, int group) {
     double bytes = 0;
     for (size_t m = 0; m < growth->members[group].count; m++) {
         const opf_node *node = growth->members[group].data[m];
@@ -68,8 +63,7 @@ static int64_t bytes_between(const opf_growth *growth, int group)
     return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
 }
 
-static bool try_pair(opf_growth *growth, int source, int reader)
-{
+static bool try_pair(opf_growth *growth, int source, int reader) {
     opf_fuser *fuser = growth->fuser;
     if (growth->members[source].count + growth->members[reader].count > (size_t)fuser->max_depth || opf_growth_pair_apart(growth, source, reader))
         return false;
@@ -94,8 +88,7 @@ static bool try_pair(opf_growth *growth, int source, int reader)
     return true;
 }
 
-void opf_grow_bands(opf_growth *growth)
-{
+void opf_grow_bands(opf_growth *growth) {
     opf_fuser *fuser = growth->fuser;
     for (int i = 0; i < fuser->n_nodes; i++) {
         int source = fuser->group_of[i];

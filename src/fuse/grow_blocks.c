@@ -6,8 +6,7 @@
 #include "fuse/rows.h"
 
 /* Does the node hold nothing but maps, row-wise work, and products that blocks of rows may hold? */
-static bool node_may_join(const opf_fuser *fuser, const opf_node *node)
-{
+static bool node_may_join(const opf_fuser *fuser, const opf_node *node) {
     const opf_call *call = fuser->calls[node->id];
     for (size_t s = 0; s < call->stages.list.count; s++) {
         opf_stages alone = {.inputs = call->stages.inputs};
@@ -19,8 +18,7 @@ static bool node_may_join(const opf_fuser *fuser, const opf_node *node)
     return true;
 }
 
-bool opf_growth_may_join_blocks(const opf_growth *growth, int group)
-{
+bool opf_growth_may_join_blocks(const opf_growth *growth, int group) {
     if (growth->closed[group])
         return false;
     for (size_t m = 0; m < growth->members[group].count; m++)
@@ -29,14 +27,12 @@ bool opf_growth_may_join_blocks(const opf_growth *growth, int group)
     return true;
 }
 
-opf_outcome opf_growth_judge_blocks(opf_growth *growth, const opf_group *group, opf_arena *scratch)
-{
+opf_outcome opf_growth_judge_blocks(opf_growth *growth, const opf_group *group, opf_arena *scratch) {
     opf_block_verdict verdict = opf_blocks_fit(group, growth->fuser->settings, growth->fuser->pool, scratch);
     return (opf_outcome){.rule = verdict.rule, .blocker = verdict.blocker, .bytes = verdict.bytes};
 }
 
-opf_outcome opf_growth_try_blocks(opf_growth *growth, int source, int sink, bool do_join)
-{
+opf_outcome opf_growth_try_blocks(opf_growth *growth, int source, int sink, bool do_join) {
     opf_growth_between(growth, source, sink);
     size_t count = 0;
     for (size_t s = 0; s < growth->set.count; s++) {
@@ -62,8 +58,7 @@ opf_outcome opf_growth_try_blocks(opf_growth *growth, int source, int sink, bool
 }
 
 /* One attempt for each use that leads out of the node's group; true where a group grew. */
-static bool grow_from(opf_growth *growth, const opf_node *node)
-{
+static bool grow_from(opf_growth *growth, const opf_node *node) {
     int source = growth->fuser->group_of[node->id];
     const opf_node_list *users = &growth->users[node->id];
     for (size_t u = 0; u < users->count; u++) {
@@ -76,8 +71,7 @@ static bool grow_from(opf_growth *growth, const opf_node *node)
     return false;
 }
 
-void opf_grow_blocks(opf_growth *growth)
-{
+void opf_grow_blocks(opf_growth *growth) {
     for (bool changed = true; changed;) {
         changed = false;
         for (int i = 0; i < growth->fuser->n_nodes; i++)

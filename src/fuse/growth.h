@@ -78,8 +78,7 @@ void opf_growth_join(opf_growth *growth, opf_node_list nodes, opf_kind kind, opf
 /* The one group that reads the results of `group`; -1 where there are none or several, or a result is a model output. */
 int opf_growth_only_user(const opf_growth *growth, int group);
 /* Has the group a form that is planned as it is, and would be lost with anything more in it? */
-static inline bool opf_growth_is_planned(const opf_growth *growth, int group)
-{
+static inline bool opf_growth_is_planned(const opf_growth *growth, int group) {
     opf_rule_number formed = growth->fuser->formed[group];
     return formed == OPF_RULE_BLOCKS || formed == OPF_RULE_BAND || formed == OPF_RULE_POOL || formed == OPF_RULE_SHARED_OPERAND;
 }

@@ -15,8 +15,7 @@ typedef struct joining {
 
 static opf_outcome refused(opf_rule_number rule, const opf_node *blocker) { return (opf_outcome){.rule = rule, .blocker = blocker}; }
 
-static bool has_known_size(const opf_value *value)
-{
+static bool has_known_size(const opf_value *value) {
     for (int k = 0; k < value->rank; k++)
         if (!opf_is_int(value->dims[k], NULL))
             return false;
@@ -24,8 +23,7 @@ static bool has_known_size(const opf_value *value)
 }
 
 /* Nothing varies in front of the axis along which the operands are laid. */
-static bool lies_whole(const opf_node *node)
-{
+static bool lies_whole(const opf_node *node) {
     const opf_value *whole = node->outputs[0];
     int axis = (int)opf_node_int(node, "axis", 0);
     axis += axis < 0 ? whole->rank : 0;
@@ -36,8 +34,7 @@ static bool lies_whole(const opf_node *node)
 }
 
 /* Could the value's producer write it anywhere? */
-static bool is_free(const joining *j, const opf_value *value)
-{
+static bool is_free(const joining *j, const opf_value *value) {
     const opf_fuser *fuser = j->fuser;
     if (!value || !value->producer || value->is_output || value->constant || value->content || value->producer->graph != fuser->graph)
         return false;
@@ -48,8 +45,7 @@ static bool is_free(const joining *j, const opf_value *value)
     return !j->closed[group] && !j->view[group] && !j->taken[producer->id];
 }
 
-static opf_outcome judge(const joining *joining, const opf_node *node)
-{
+static opf_outcome judge(const joining *joining, const opf_node *node) {
     if (!lies_whole(node))
         return refused(OPF_RULE_JOIN_APART, node);
     for (int k = 0; k < node->n_inputs; k++) {
@@ -65,26 +61,22 @@ static opf_outcome judge(const joining *joining, const opf_node *node)
     return (opf_outcome){.rule = OPF_RULE_JOIN};
 }
 
-static bool is_concatenation(const opf_node *node)
-{
+static bool is_concatenation(const opf_node *node) {
     return strcmp(node->op, "Concat") == 0 && (!node->domain || !node->domain[0] || strcmp(node->domain, "ai.onnx") == 0) && node->n_inputs > 1;
 }
 
 /* Of concatenations that are groups of their own. */
-static bool may_be_in_place(const opf_fuser *fuser, const opf_node *node)
-{
+static bool may_be_in_place(const opf_fuser *fuser, const opf_node *node) {
     return !fuser->folded[node->id] && is_concatenation(node) && !fuser->graph->parent && !opf_dtype_is_packed(node->outputs[0]->dtype);
 }
 
-static void take(const joining *j, const opf_node *node)
-{
+static void take(const joining *j, const opf_node *node) {
     j->fuser->in_place[node->id] = true;
     for (int k = 0; k < node->n_inputs; k++)
         j->taken[node->inputs[k]->producer->id] = true;
 }
 
-void opf_grow_joins(opf_growth *growth)
-{
+void opf_grow_joins(opf_growth *growth) {
     opf_fuser *fuser = growth->fuser;
     joining j = {fuser, growth->closed, growth->view, OPF_ARRAY(fuser->arena, bool, fuser->n_nodes + 1)};
     for (int i = 0; i < fuser->n_nodes; i++) {
@@ -101,8 +93,7 @@ void opf_grow_joins(opf_growth *growth)
     }
 }
 
-void opf_pinned_joins(opf_fuser *fuser, const bool *wanted)
-{
+void opf_pinned_joins(opf_fuser *fuser, const bool *wanted) {
     bool *closed = OPF_ARRAY(fuser->arena, bool, fuser->n_groups + 1), *view = OPF_ARRAY(fuser->arena, bool, fuser->n_groups + 1);
     joining j = {fuser, closed, view, OPF_ARRAY(fuser->arena, bool, fuser->n_nodes + 1)};
     for (int g = 0; g < fuser->n_groups; g++)

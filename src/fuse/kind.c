@@ -2,8 +2,7 @@
 #include "fuse/fuser.h"
 
 /* Does some operand provably have the output's shape? */
-static bool reads_whole_operand(const opf_node *node)
-{
+static bool reads_whole_operand(const opf_node *node) {
     const opf_value *output = node->outputs[0];
     for (int k = 0; output && k < node->n_inputs; k++) {
         const opf_value *input = node->inputs[k];
@@ -18,8 +17,7 @@ static bool reads_whole_operand(const opf_node *node)
     return false;
 }
 
-opf_kind opf_node_kind(const opf_node *node)
-{
+opf_kind opf_node_kind(const opf_node *node) {
     const opf_op *op = opf_node_op(node);
     if (!op || (op->flags & OPF_OP_STATEFUL))
         return OPF_KIND_OPAQUE;

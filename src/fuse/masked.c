@@ -17,15 +17,13 @@ typedef struct masking {
 /* A condition over row and column; `when`: the truth of it for which the score counts. */
 typedef struct condition { const masking *m; const opf_expr *e; bool when; int column; } condition;
 
-static bool is_comparison(const opf_expr *e)
-{
+static bool is_comparison(const opf_expr *e) {
     return e->kind == OPF_EXPR_BINARY && (e->op == OPF_OP_LT || e->op == OPF_OP_LE || e->op == OPF_OP_GT || e->op == OPF_OP_GE) &&
            e->args[0]->dtype == OPF_INT64;
 }
 
 /* Where "counts" means column - row <= t: t. The comparison is of whole numbers: left - right <= 0 or -1, or the other way round. */
-static opf_dim by_comparison(const condition *c)
-{
+static opf_dim by_comparison(const condition *c) {
     opf_pool *pool = c->m->pool;
     if (!is_comparison(c->e))
         return NULL;
@@ -49,8 +47,7 @@ typedef struct place { const condition *c; int64_t row, column; } place;
 static bool value_at(const place *p, const opf_expr *e, double *value);
 
 /* Of a constant, or of what is known of a value's elements. */
-static bool element_at(const opf_value *value, int64_t at, double *number)
-{
+static bool element_at(const opf_value *value, int64_t at, double *number) {
     const opf_expr *known = value->content ? value->content[at] : NULL;
     if (value->constant)
         *number = opf_tensor_get(value->constant, at);
@@ -59,8 +56,7 @@ static bool element_at(const opf_value *value, int64_t at, double *number)
     return value->constant ? !value->constant->scaling : known && known->kind == OPF_EXPR_INT;
 }
 
-static bool load_at(const place *p, const opf_expr *e, double *number)
-{
+static bool load_at(const place *p, const opf_expr *e, double *number) {
     const masking *m = p->c->m;
     const opf_value *value = e->index < m->n_inputs ? m->stages->inputs.data[e->index] : NULL;
     int64_t at = 0;
@@ -77,8 +73,7 @@ static bool load_at(const place *p, const opf_expr *e, double *number)
 }
 
 /* What the expression is there, if it hangs on nothing but constants, row and column. */
-static bool value_at(const place *p, const opf_expr *e, double *value)
-{
+static bool value_at(const place *p, const opf_expr *e, double *value) {
     double a = 0, b = 0;
     switch ((opf_expr_kind)e->kind) {
     case OPF_EXPR_INT: *value = (double)e->integer; return true;
@@ -101,8 +96,7 @@ static bool value_at(const place *p, const opf_expr *e, double *value)
 }
 
 /* The most that a column that counts is ahead of its row, by looking at all. NULL: not known, or nothing is left out. */
-static opf_dim by_values(const condition *c)
-{
+static opf_dim by_values(const condition *c) {
     const masking *m = c->m;
     int64_t rows, columns, most = INT64_MIN;
     if (!opf_is_int(m->plan->extents.data[m->plan->row], &rows) || !opf_is_int(m->plan->extents.data[c->column], &columns) || rows < 1 || columns < 1 ||
@@ -123,8 +117,7 @@ static opf_dim by_values(const condition *c)
 
 /* ---- stages ---- */
 
-static const opf_expr *load_of(const masking *m, const opf_expr *e, int *stage)
-{
+static const opf_expr *load_of(const masking *m, const opf_expr *e, int *stage) {
     *stage = e->kind == OPF_EXPR_LOAD ? e->index - m->n_inputs : -1;
     return *stage >= 0 && m->plan->stages[*stage] ? e : NULL;
 }
@@ -132,8 +125,7 @@ static const opf_expr *load_of(const masking *m, const opf_expr *e, int *stage)
 static bool is_infinite(const opf_expr *e) { return e->kind == OPF_EXPR_FLOAT && e->real == -INFINITY; }
 
 /* x of a power e^x or e^(x - largest x); `largest`: that stage, or -1. NULL: the stage is no such thing over one axis. */
-static const opf_expr *exponent_of(const masking *m, const opf_block_stage *power, int *largest)
-{
+static const opf_expr *exponent_of(const masking *m, const opf_block_stage *power, int *largest) {
     const opf_expr *term = power->term, *x;
     *largest = -1;
     if (power->n_reduce || power->n_free != 1 || term->kind != OPF_EXPR_UNARY || !opf_op_is_exp(term->op))
@@ -150,8 +142,7 @@ static const opf_expr *exponent_of(const masking *m, const opf_block_stage *powe
 }
 
 /* How far ahead of their rows columns count: x = (condition ? score : -inf), or the other way round. `score`: the score. */
-static opf_dim ahead_of(const masking *m, const opf_expr *x, int column, const opf_expr **score)
-{
+static opf_dim ahead_of(const masking *m, const opf_expr *x, int column, const opf_expr **score) {
     if (x->kind != OPF_EXPR_SELECT || (!is_infinite(x->args[1]) && !is_infinite(x->args[2])))
         return NULL;
     condition c = {m, x->args[0], !is_infinite(x->args[1]), column};
@@ -164,8 +155,7 @@ static opf_dim ahead_of(const masking *m, const opf_expr *x, int column, const o
 
 typedef struct reading { int tensor, axis, column; bool found, elsewhere; } reading;
 
-static bool meet_reading(const opf_expr *e, void *data)
-{
+static bool meet_reading(const opf_expr *e, void *data) {
     reading *r = data;
     if (e->kind != OPF_EXPR_LOAD || e->index != r->tensor)
         return true;
@@ -175,8 +165,7 @@ static bool meet_reading(const opf_expr *e, void *data)
 }
 
 /* The axis of the stage that is this variable. */
-static int axis_of(const masking *m, const opf_block_stage *placed, int variable)
-{
+static int axis_of(const masking *m, const opf_block_stage *placed, int variable) {
     int axis = m->stages->list.data[placed->stage]->n_axes - 1;
     while (axis > 0 && placed->axis[axis] != variable)
         axis--;
@@ -184,8 +173,7 @@ static int axis_of(const masking *m, const opf_block_stage *placed, int variable
 }
 
 /* Is the stage read by nobody but these two? */
-static bool read_by_these(const masking *m, int stage, int power, int largest)
-{
+static bool read_by_these(const masking *m, int stage, int power, int largest) {
     reading r = {.tensor = m->n_inputs + stage};
     for (int s = 0; s < m->n_stages; s++) {
         const opf_block_stage *placed = m->plan->stages[s];
@@ -201,8 +189,7 @@ static bool read_by_these(const masking *m, int stage, int power, int largest)
 }
 
 /* The product whose columns are the scores, read at their own column where they count and nowhere else. */
-static int scores_in(const masking *m, const opf_expr *x, const opf_expr *score, int power, int largest)
-{
+static int scores_in(const masking *m, const opf_expr *x, const opf_expr *score, int power, int largest) {
     for (int s = 0; s < m->n_stages; s++) {
         const opf_block_stage *placed = m->plan->stages[s];
         if (!placed || !placed->product || placed->n_free != 1)
@@ -217,8 +204,7 @@ static int scores_in(const masking *m, const opf_expr *x, const opf_expr *score,
 }
 
 /* The product that sums the powers times something over their columns. */
-static int sums_of(const masking *m, int power)
-{
+static int sums_of(const masking *m, int power) {
     for (int s = power + 1; s < m->n_stages; s++) {
         const opf_block_stage *placed = m->plan->stages[s];
         if (!placed || !placed->product || placed->n_reduce != 1)
@@ -234,8 +220,7 @@ static int sums_of(const masking *m, int power)
     return -1;
 }
 
-opf_block_mask opf_blocks_mask(const opf_stages *stages, int n_results, opf_pool *pool, const opf_block_plan *plan)
-{
+opf_block_mask opf_blocks_mask(const opf_stages *stages, int n_results, opf_pool *pool, const opf_block_plan *plan) {
     masking m = {stages, (int)stages->inputs.count, (int)stages->list.count, n_results, pool, plan};
     for (int s = 0; s < m.n_stages; s++) {
         int largest;

@@ -10,15 +10,13 @@ static const char *refuse(opf_matched *matched, const char *reason) { return mat
 
 /* ---- which nodes are left ---- */
 
-static bool is_whole_step(const opf_fuser *fuser, const opf_node *node)
-{
+static bool is_whole_step(const opf_fuser *fuser, const opf_node *node) {
     const opf_call *call = fuser->calls[node->id];
     return call && (call->library || call->control);
 }
 
 /* In graph order. Nodes that a pass took out belong to no graph. */
-static void take_nodes(opf_fuser *fuser, opf_matched *matched)
-{
+static void take_nodes(opf_fuser *fuser, opf_matched *matched) {
     const opf_match *match = matched->match;
     bool *in = OPF_ARRAY(fuser->arena, bool, fuser->n_nodes + 1);
     for (int k = 0; k < match->n_nodes; k++) {
@@ -37,30 +35,26 @@ static void take_nodes(opf_fuser *fuser, opf_matched *matched)
             OPF_PUSH(fuser->arena, &matched->nodes, fuser->graph->nodes.data[i]);
 }
 
-static void take_caller(opf_fuser *fuser, opf_matched *matched)
-{
+static void take_caller(opf_fuser *fuser, opf_matched *matched) {
     matched->caller = opf_match_caller(matched->match);
     for (int k = 0; k < matched->caller->n_outputs; k++)
         if (fuser->folded[matched->caller->outputs[k]->producer->id])
             refuse(matched, opf_arena_printf(fuser->arena, "its result '%s' is never computed: it is known before, or only its shape is used", matched->caller->outputs[k]->name));
 }
 
-static bool is_here(const opf_fuser *fuser, const opf_match *match)
-{
+static bool is_here(const opf_fuser *fuser, const opf_match *match) {
     for (int k = 0; k < match->n_nodes; k++)
         if (match->nodes[k]->graph == fuser->graph)
             return true;
     return false;
 }
 
-static bool counts(const opf_fuser *fuser, const opf_match *match)
-{
+static bool counts(const opf_fuser *fuser, const opf_match *match) {
     bool pinned = fuser->options->groups_file != NULL;
     return match->state == OPF_MATCH_TAKEN && is_here(fuser, match) && (!pinned || match->pattern->action == OPF_PATTERN_BIND);
 }
 
-static void add_match(opf_fuser *fuser, size_t number)
-{
+static void add_match(opf_fuser *fuser, size_t number) {
     const opf_match *match = fuser->options->matches->list.data[number];
     opf_matched *matched = OPF_NEW(fuser->arena, opf_matched);
     opf_pattern_action action = match->pattern->action;
@@ -82,16 +76,14 @@ typedef struct opf_circle {
     int *stack, height;
 } opf_circle;
 
-static bool holds(const opf_matched *matched, const opf_node *node)
-{
+static bool holds(const opf_matched *matched, const opf_node *node) {
     for (size_t k = 0; k < matched->nodes.count; k++)
         if (matched->nodes.data[k] == node)
             return true;
     return false;
 }
 
-static void enter(opf_circle *circle, int node)
-{
+static void enter(opf_circle *circle, int node) {
     if (circle->seen[node] || circle->fuser->folded[node])
         return;
     circle->seen[node] = true;
@@ -103,8 +95,7 @@ static void enter(opf_circle *circle, int node)
 }
 
 /* Who waits for the node: readers of its results, and steps that speak of sizes that it finds. */
-static void enter_users(opf_circle *circle, int i, bool outside_only)
-{
+static void enter_users(opf_circle *circle, int i, bool outside_only) {
     const opf_fuser *fuser = circle->fuser;
     const opf_node *node = fuser->graph->nodes.data[i];
     for (int k = 0; k < node->n_outputs; k++)
@@ -119,8 +110,7 @@ static void enter_users(opf_circle *circle, int i, bool outside_only)
 }
 
 /* A node of the match that waits for something outside that waits for the match; NULL: there is none. */
-static const opf_node *find_circle(const opf_fuser *fuser, const opf_matched *matched)
-{
+static const opf_node *find_circle(const opf_fuser *fuser, const opf_matched *matched) {
     opf_circle circle = {fuser, matched, OPF_ARRAY(fuser->arena, bool, fuser->n_nodes + 1), OPF_ARRAY(fuser->arena, int, fuser->n_nodes + 1), 0};
     for (size_t k = 0; k < matched->nodes.count; k++)
         enter_users(&circle, matched->nodes.data[k]->id, true);
@@ -133,8 +123,7 @@ static const opf_node *find_circle(const opf_fuser *fuser, const opf_matched *ma
     return NULL;
 }
 
-static void join(opf_fuser *fuser, opf_matched *matched)
-{
+static void join(opf_fuser *fuser, opf_matched *matched) {
     const opf_node *circle = find_circle(fuser, matched);
     if (circle)
         refuse(matched, opf_arena_printf(fuser->arena, "'%s' waits for something outside that waits for the others", circle->name));
@@ -145,8 +134,7 @@ static void join(opf_fuser *fuser, opf_matched *matched)
 /* ---- the trial ---- */
 
 /* Every rule that refuses for a price is off; nothing is computed twice. */
-static void make_free(opf_rule_settings *settings, opf_arena *arena)
-{
+static void make_free(opf_rule_settings *settings, opf_arena *arena) {
     opf_diags *aside = opf_diags_new();
     opf_rule_settings_init(settings);
     opf_rule_settings_read(settings, "off long-row\noff few-rows\noff blocks-again\noff copy-dear\noff bands-cached\noff copied\noff join\n", "", arena, aside);
@@ -156,8 +144,7 @@ static void make_free(opf_rule_settings *settings, opf_arena *arena)
 
 static bool wants_trial(const opf_matched *matched) { return !forbids(matched) && !binds(matched) && !matched->reason; }
 
-static const opf_group *group_with(const opf_fusion *trial, const opf_node *node)
-{
+static const opf_group *group_with(const opf_fusion *trial, const opf_node *node) {
     for (size_t g = 0; g < trial->groups.count; g++)
         for (size_t k = 0; k < trial->groups.data[g]->nodes.count; k++)
             if (trial->groups.data[g]->nodes.data[k] == node)
@@ -165,16 +152,14 @@ static const opf_group *group_with(const opf_fusion *trial, const opf_node *node
     return NULL;
 }
 
-static opf_rule_number rule_called(const char *id)
-{
+static opf_rule_number rule_called(const char *id) {
     for (int r = 0; r < OPF_RULE_COUNT; r++)
         if (strcmp(opf_rules[r].id, id) == 0)
             return (opf_rule_number)r;
     return OPF_RULE_SINGLE;
 }
 
-static const char *trial_reason(const opf_fusion *trial, const opf_matched *matched)
-{
+static const char *trial_reason(const opf_fusion *trial, const opf_matched *matched) {
     for (size_t e = 0; e < trial->edges.count; e++) {
         const opf_edge *edge = &trial->edges.data[e];
         if (edge->verdict == OPF_REFUSED && holds(matched, edge->from) && holds(matched, edge->to))
@@ -183,8 +168,7 @@ static const char *trial_reason(const opf_fusion *trial, const opf_matched *matc
     return "no rule makes one loop nest of them";
 }
 
-static void judge(opf_matched *matched, const opf_fusion *trial)
-{
+static void judge(opf_matched *matched, const opf_fusion *trial) {
     const opf_group *group = group_with(trial, matched->nodes.data[0]);
     if (group->nodes.count != matched->nodes.count) {
         refuse(matched, trial_reason(trial, matched));
@@ -194,8 +178,7 @@ static void judge(opf_matched *matched, const opf_fusion *trial)
     matched->kind = group->kind;
 }
 
-static opf_status try_matches(opf_fuser *fuser)
-{
+static opf_status try_matches(opf_fuser *fuser) {
     opf_rule_settings settings;
     make_free(&settings, fuser->arena);
     opf_fuse_options options = *fuser->options;
@@ -214,8 +197,7 @@ static opf_status try_matches(opf_fuser *fuser)
 /* ---- clubs ---- */
 
 /* In a trial every node is its own club but those of one match. Else the nodes of closed kernels are one. */
-static void set_clubs(opf_fuser *fuser)
-{
+static void set_clubs(opf_fuser *fuser) {
     fuser->club = OPF_ARRAY(fuser->arena, int, fuser->n_nodes + 1);
     for (int i = 0; i < fuser->n_nodes; i++)
         fuser->club[i] = fuser->options->only_matches ? -1 - i : 0;
@@ -228,8 +210,7 @@ static void set_clubs(opf_fuser *fuser)
 }
 
 /* Refusals that only fusing can find: the match says so from now on, and a warning where a user forced or bound something. */
-static void tell(opf_fuser *fuser)
-{
+static void tell(opf_fuser *fuser) {
     for (size_t m = 0; m < fuser->matched.count; m++) {
         const opf_matched *matched = fuser->matched.data[m];
         if (!matched->reason)
@@ -243,8 +224,7 @@ static void tell(opf_fuser *fuser)
     }
 }
 
-opf_status opf_fusion_match(opf_fuser *fuser)
-{
+opf_status opf_fusion_match(opf_fuser *fuser) {
     const opf_matches *matches = fuser->options->matches;
     fuser->joined = OPF_ARRAY(fuser->arena, opf_matched *, fuser->n_nodes + 1);
     if (!matches || (fuser->options->policy == OPF_POLICY_NONE && !fuser->options->groups_file))
@@ -272,8 +252,7 @@ opf_status opf_fusion_match(opf_fuser *fuser)
 
 /* ---- asked by the policies and the log ---- */
 
-bool opf_matched_apart(const opf_fuser *fuser, opf_node *const *nodes, size_t n, const opf_matched **by)
-{
+bool opf_matched_apart(const opf_fuser *fuser, opf_node *const *nodes, size_t n, const opf_matched **by) {
     *by = NULL;
     for (size_t k = 1; fuser->club && k < n; k++)
         if (fuser->club[nodes[k]->id] != fuser->club[nodes[0]->id])
@@ -291,8 +270,7 @@ bool opf_matched_apart(const opf_fuser *fuser, opf_node *const *nodes, size_t n,
     return false;
 }
 
-opf_outcome opf_matched_use(const opf_fuser *fuser, const opf_node *from, const opf_node *to, bool together)
-{
+opf_outcome opf_matched_use(const opf_fuser *fuser, const opf_node *from, const opf_node *to, bool together) {
     const opf_matched *a = fuser->joined ? fuser->joined[from->id] : NULL, *b = fuser->joined ? fuser->joined[to->id] : NULL;
     if (a && a == b)
         return (opf_outcome){.rule = binds(a) ? OPF_RULE_OWN_KERNEL : OPF_RULE_PATTERN, .matched = a};
@@ -311,7 +289,6 @@ opf_outcome opf_matched_use(const opf_fuser *fuser, const opf_node *from, const 
     return (opf_outcome){.rule = OPF_RULE_SINGLE};
 }
 
-const char *opf_matched_rule(const opf_fuser *fuser, const opf_matched *matched)
-{
+const char *opf_matched_rule(const opf_fuser *fuser, const opf_matched *matched) {
     return opf_arena_printf(fuser->arena, "pattern:%s", matched->match->pattern->name);
 }

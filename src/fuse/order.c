@@ -10,28 +10,24 @@ typedef struct opf_ready {
     int count;
 } opf_ready;
 
-static bool before(const opf_ready *ready, int a, int b)
-{
+static bool before(const opf_ready *ready, int a, int b) {
     return last_node(ready->fusion->groups.data[ready->heap[a]]) < last_node(ready->fusion->groups.data[ready->heap[b]]);
 }
 
-static void swap(opf_ready *ready, int a, int b)
-{
+static void swap(opf_ready *ready, int a, int b) {
     int group = ready->heap[a];
     ready->heap[a] = ready->heap[b];
     ready->heap[b] = group;
 }
 
-static void push(opf_ready *ready, int group)
-{
+static void push(opf_ready *ready, int group) {
     int at = ready->count++;
     ready->heap[at] = group;
     for (; at > 0 && before(ready, at, (at - 1) / 2); at = (at - 1) / 2)
         swap(ready, at, (at - 1) / 2);
 }
 
-static int pop(opf_ready *ready)
-{
+static int pop(opf_ready *ready) {
     int group = ready->heap[0];
     ready->heap[0] = ready->heap[--ready->count];
     for (int at = 0;;) {
@@ -47,8 +43,7 @@ static int pop(opf_ready *ready)
 
 /* Calls for each use that leads from `group` into another one. A folded node reads nothing when the program runs, so it
  * waits for folded nodes only: a group may hold both the node whose shape is asked for and the one that uses it. */
-static void each_edge(opf_fuser *fuser, int group, void (*call)(void *data, int user_group), void *data)
-{
+static void each_edge(opf_fuser *fuser, int group, void (*call)(void *data, int user_group), void *data) {
     const opf_group *from = fuser->fusion->groups.data[group];
     for (size_t i = 0; i < from->nodes.count; i++) {
         const opf_node *node = from->nodes.data[i];
@@ -80,16 +75,14 @@ typedef struct opf_sorting {
 
 static void count_use(void *data, int user_group) { ((opf_sorting *)data)->waits[user_group]++; }
 
-static void finish_use(void *data, int user_group)
-{
+static void finish_use(void *data, int user_group) {
     opf_sorting *sorting = data;
     if (--sorting->waits[user_group] == 0)
         push(&sorting->ready, user_group);
 }
 
 /* A defect where a policy chose the groups, a mistake where a file did. */
-static opf_status report_cycle(opf_fuser *fuser, const opf_sorting *sorting)
-{
+static opf_status report_cycle(opf_fuser *fuser, const opf_sorting *sorting) {
     bool given = fuser->options->groups_file != NULL;
     for (int g = 0; g < fuser->n_groups; g++) {
         if (sorting->waits[g] == 0)
@@ -103,8 +96,7 @@ static opf_status report_cycle(opf_fuser *fuser, const opf_sorting *sorting)
     return given ? OPF_ERROR_INPUT : OPF_ERROR_INTERNAL;
 }
 
-opf_status opf_fusion_order(opf_fuser *fuser)
-{
+opf_status opf_fusion_order(opf_fuser *fuser) {
     opf_fusion *fusion = fuser->fusion;
     int n = fuser->n_groups;
     opf_sorting sorting = {{fusion, OPF_ARRAY(fuser->arena, int, n), 0}, OPF_ARRAY(fuser->arena, int, n)};

@@ -7,8 +7,7 @@
 
 /* ---- finding nodes ---- */
 
-static bool stands_for(const opf_node *node, const char *name)
-{
+static bool stands_for(const opf_node *node, const char *name) {
     if (strcmp(node->name, name) == 0)
         return true;
     for (int k = 0; k < node->n_origins; k++)
@@ -17,8 +16,7 @@ static bool stands_for(const opf_node *node, const char *name)
     return false;
 }
 
-static const opf_node *find_in(const opf_graph *graph, const char *name)
-{
+static const opf_node *find_in(const opf_graph *graph, const char *name) {
     for (size_t i = 0; i < graph->nodes.count; i++)
         if (stands_for(graph->nodes.data[i], name))
             return graph->nodes.data[i];
@@ -26,8 +24,7 @@ static const opf_node *find_in(const opf_graph *graph, const char *name)
 }
 
 /* In the graph `inside`, else (NULL) in the first that has it. */
-static const opf_node *find_node(const opf_parts *parts, const opf_graph *inside, const char *name)
-{
+static const opf_node *find_node(const opf_parts *parts, const opf_graph *inside, const char *name) {
     for (size_t p = 0; p < parts->list.count; p++) {
         const opf_graph *graph = parts->list.data[p].fusion->graph;
         const opf_node *node = !inside || graph == inside ? find_in(graph, name) : NULL;
@@ -37,16 +34,14 @@ static const opf_node *find_node(const opf_parts *parts, const opf_graph *inside
     return NULL;
 }
 
-static const opf_removed *find_removed(const opf_module *module, const char *name)
-{
+static const opf_removed *find_removed(const opf_module *module, const char *name) {
     for (size_t r = 0; r < module->removed.count; r++)
         if (strcmp(module->removed.data[r].node, name) == 0)
             return &module->removed.data[r];
     return NULL;
 }
 
-static opf_status report_missing(const opf_module *module, const char *name, const opf_removed *removed)
-{
+static opf_status report_missing(const opf_module *module, const char *name, const opf_removed *removed) {
     opf_place place = OPF_NO_PLACE;
     place.file = module->path;
     opf_diag *diag = removed ? opf_diag_add(module->diags, OPF_ERROR, "input", place, "node '%.200s' is gone: %s", name, removed->why)
@@ -56,8 +51,7 @@ static opf_status report_missing(const opf_module *module, const char *name, con
 }
 
 /* The node, or what it went into when a pass took it out. */
-static opf_status look_up(const opf_parts *parts, const opf_graph *inside, const char *name, const opf_node **node, const opf_removed **removed)
-{
+static opf_status look_up(const opf_parts *parts, const opf_graph *inside, const char *name, const opf_node **node, const opf_removed **removed) {
     const opf_module *module = parts->list.data[0].fusion->module;
     *node = find_node(parts, inside, name);
     *removed = NULL;
@@ -70,8 +64,7 @@ static opf_status look_up(const opf_parts *parts, const opf_graph *inside, const
     return *node ? OPF_OK : report_missing(module, name, *removed);
 }
 
-static bool is_among(opf_node *const *nodes, size_t n, const opf_node *node)
-{
+static bool is_among(opf_node *const *nodes, size_t n, const opf_node *node) {
     for (size_t i = 0; i < n; i++)
         if (nodes[i] == node)
             return true;
@@ -81,8 +74,7 @@ static bool is_among(opf_node *const *nodes, size_t n, const opf_node *node)
 static bool holds(const opf_group *group, const opf_node *node) { return is_among(group->nodes.data, group->nodes.count, node); }
 
 /* The group that the node is at home in; others may compute it again. */
-static const opf_group *home_of(const opf_fusion *fusion, const opf_node *node)
-{
+static const opf_group *home_of(const opf_fusion *fusion, const opf_node *node) {
     const opf_group *any = NULL;
     for (size_t g = 0; g < fusion->groups.count; g++) {
         const opf_group *group = fusion->groups.data[g];
@@ -96,8 +88,7 @@ static const opf_group *home_of(const opf_fusion *fusion, const opf_node *node)
 }
 
 /* The groups of both; one group where it holds both, be it by a copy. */
-static void take_groups(opf_pair *pair)
-{
+static void take_groups(opf_pair *pair) {
     pair->group_a = home_of(pair->fusion, pair->a);
     pair->group_b = home_of(pair->fusion, pair->b);
     if (holds(pair->group_b, pair->a))
@@ -109,8 +100,7 @@ static void take_groups(opf_pair *pair)
 /* ---- the way ---- */
 
 /* Breadth first along the log's edges; only those inside `group` where it is not NULL. Sets pair->way. */
-static bool find_way(opf_pair *pair, const opf_node *from, const opf_node *to, const opf_group *group, opf_arena *arena)
-{
+static bool find_way(opf_pair *pair, const opf_node *from, const opf_node *to, const opf_group *group, opf_arena *arena) {
     const opf_fusion *fusion = pair->fusion;
     size_t n = fusion->graph->nodes.count;
     const opf_edge **by = OPF_ARRAY(arena, const opf_edge *, n + 1);
@@ -136,8 +126,7 @@ static bool find_way(opf_pair *pair, const opf_node *from, const opf_node *to, c
     return true;
 }
 
-static void swap_ends(opf_pair *pair)
-{
+static void swap_ends(opf_pair *pair) {
     opf_pair old = *pair;
     pair->a = old.b, pair->b = old.a;
     pair->removed_a = old.removed_b, pair->removed_b = old.removed_a;
@@ -145,8 +134,7 @@ static void swap_ends(opf_pair *pair)
     pair->id_a = old.id_b, pair->id_b = old.id_a;
 }
 
-static bool take_way(opf_pair *pair, opf_arena *arena)
-{
+static bool take_way(opf_pair *pair, opf_arena *arena) {
     const opf_group *inside = opf_pair_together(pair) ? pair->group_a : NULL;
     if (!find_way(pair, pair->a, pair->b, inside, arena)) {
         if (!find_way(pair, pair->b, pair->a, inside, arena))
@@ -162,8 +150,7 @@ static bool take_way(opf_pair *pair, opf_arena *arena)
 
 /* ---- siblings ---- */
 
-static const opf_value *largest_shared(const opf_node *a, const opf_node *b)
-{
+static const opf_value *largest_shared(const opf_node *a, const opf_node *b) {
     const opf_value *best = NULL;
     for (int i = 0; i < a->n_inputs; i++)
         for (int k = 0; k < b->n_inputs; k++)
@@ -173,8 +160,7 @@ static const opf_value *largest_shared(const opf_node *a, const opf_node *b)
     return best;
 }
 
-static bool take_siblings(opf_pair *pair)
-{
+static bool take_siblings(opf_pair *pair) {
     pair->shared = largest_shared(pair->a, pair->b);
     if (!pair->shared)
         return false;
@@ -191,8 +177,7 @@ static bool take_siblings(opf_pair *pair)
     return true;
 }
 
-opf_status opf_pair_find(opf_pair *pair, const opf_parts *parts, const char *a, const char *b, opf_arena *arena)
-{
+opf_status opf_pair_find(opf_pair *pair, const opf_parts *parts, const char *a, const char *b, opf_arena *arena) {
     *pair = (opf_pair){.relation = OPF_RELATION_NONE};
     opf_status status = look_up(parts, NULL, a, &pair->a, &pair->removed_a);
     if (status == OPF_OK)
@@ -219,14 +204,12 @@ opf_status opf_pair_find(opf_pair *pair, const opf_parts *parts, const char *a, 
 
 static const char *const relations[] = {"same", "way", "siblings", "none"};
 
-static void print_removed(const opf_removed *removed, const opf_node *node, opf_text *out)
-{
+static void print_removed(const opf_removed *removed, const opf_node *node, opf_text *out) {
     if (removed)
         opf_text_printf(out, "'%s' was taken out before fusion: %s; '%s' stands for it\n", removed->node, removed->why, node->name);
 }
 
-static void print_edge(const opf_pair *pair, const opf_edge *edge, opf_text *out)
-{
+static void print_edge(const opf_pair *pair, const opf_edge *edge, opf_text *out) {
     opf_text_printf(out, "  '%s' (%s) -> '%s' (%s)  '%s' ", edge->from->name, edge->from->op, edge->to->name, edge->to->op, edge->value->name);
     opf_value_print_type(edge->value, out);
     opf_text_add(out, " ");
@@ -241,8 +224,7 @@ static void print_edge(const opf_pair *pair, const opf_edge *edge, opf_text *out
     opf_text_printf(out, "\n    would be allowed by: %s\n", edge->remedy ? edge->remedy : "no change that is known");
 }
 
-void opf_pair_text(const opf_pair *pair, opf_text *out)
-{
+void opf_pair_text(const opf_pair *pair, opf_text *out) {
     print_removed(pair->removed_a, pair->a, out);
     print_removed(pair->removed_b, pair->b, out);
     const char *step = opf_step_kind_name(pair->group_a->step);
@@ -272,8 +254,7 @@ void opf_pair_text(const opf_pair *pair, opf_text *out)
     opf_text_printf(out, "\n    would be allowed by: %s\n", pair->siblings->remedy);
 }
 
-json_t *opf_pair_object(const opf_pair *pair)
-{
+json_t *opf_pair_object(const opf_pair *pair) {
     json_t *way = json_array();
     for (size_t e = 0; e < pair->way.count; e++)
         json_array_append_new(way, opf_edge_object(pair->fusion, pair->way.data[e]));

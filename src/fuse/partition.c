@@ -30,8 +30,7 @@ typedef struct opf_partitioner {
     OPF_VEC(opf_partition_trial) trials;
 } opf_partitioner;
 
-static int root_of(const opf_partitioner *p, int element)
-{
+static int root_of(const opf_partitioner *p, int element) {
     int root = element;
     while (p->sets[root].up != root)
         root = p->sets[root].up;
@@ -48,8 +47,7 @@ static opf_kind group_kind(const opf_partitioner *p, int element) { return p->se
 /* Walks. All of them visit what is reachable from `source` without passing `sink`, each element once; since the sink
  * post-dominates the source this is exactly what lies between. */
 
-static int walk_begin(opf_partitioner *p, int source)
-{
+static int walk_begin(opf_partitioner *p, int source) {
     p->generation++;
     p->seen[source] = p->generation;
     p->stack[0] = source;
@@ -57,8 +55,7 @@ static int walk_begin(opf_partitioner *p, int source)
 }
 
 /* Pushes the unseen successors of `element` other than the sink; returns the stack's new height. */
-static int walk_push(opf_partitioner *p, int element, int sink, int height)
-{
+static int walk_push(opf_partitioner *p, int element, int sink, int height) {
     for (int e = p->graph->first[element + 1] - 1; e >= p->graph->first[element]; e--) {
         int target = p->graph->targets[e];
         if (target != sink && p->seen[target] != p->generation) {
@@ -70,8 +67,7 @@ static int walk_push(opf_partitioner *p, int element, int sink, int height)
 }
 
 /* Would the fusion make a group within the limit, as TVM counts it? Ends at the limit, which bounds all other walks too. */
-static bool fits(opf_partitioner *p, int source, int sink)
-{
+static bool fits(opf_partitioner *p, int source, int sink) {
     int size = p->sets[root_of(p, sink)].size;
     for (int height = walk_begin(p, source); height > 0 && size <= p->max_depth;) {
         int element = p->stack[--height];
@@ -82,8 +78,7 @@ static bool fits(opf_partitioner *p, int source, int sink)
 }
 
 /* The first element strictly between whose group's kind exceeds `most`; -1: none. */
-static int path_blocker(opf_partitioner *p, int source, int sink, opf_kind most)
-{
+static int path_blocker(opf_partitioner *p, int source, int sink, opf_kind most) {
     for (int height = walk_begin(p, source); height > 0;) {
         int element = p->stack[--height];
         if (element != source && group_kind(p, element) > most)
@@ -94,8 +89,7 @@ static int path_blocker(opf_partitioner *p, int source, int sink, opf_kind most)
 }
 
 /* The target of the first edge between source and sink whose kind exceeds `most`. */
-static int edge_blocker(opf_partitioner *p, int source, int sink, opf_kind most, opf_kind *met)
-{
+static int edge_blocker(opf_partitioner *p, int source, int sink, opf_kind most, opf_kind *met) {
     for (int height = walk_begin(p, source); height > 0;) {
         int element = p->stack[--height];
         for (int e = p->graph->first[element]; e < p->graph->first[element + 1]; e++)
@@ -108,8 +102,7 @@ static int edge_blocker(opf_partitioner *p, int source, int sink, opf_kind most,
     return -1;
 }
 
-static void merge(opf_partitioner *p, int child, int parent)
-{
+static void merge(opf_partitioner *p, int child, int parent) {
     child = root_of(p, child);
     parent = root_of(p, parent);
     if (child == parent)
@@ -124,8 +117,7 @@ static void merge(opf_partitioner *p, int child, int parent)
     }
 }
 
-static void fuse(opf_partitioner *p, int source, int sink, opf_rule_number rule)
-{
+static void fuse(opf_partitioner *p, int source, int sink, opf_rule_number rule) {
     OPF_VEC(int) elements = {0};
     for (int height = walk_begin(p, source); height > 0;) {
         int element = p->stack[--height];
@@ -142,15 +134,13 @@ static void fuse(opf_partitioner *p, int source, int sink, opf_rule_number rule)
         *formed = rule;
 }
 
-static void refuse(opf_partitioner *p, int element, opf_rule_number rule, int blocker, opf_kind met)
-{
+static void refuse(opf_partitioner *p, int element, opf_rule_number rule, int blocker, opf_kind met) {
     p->decisions[element] = (opf_decision){.rule = rule, .source = element, .sink = p->tree[element].parent, .blocker = blocker, .met = met};
     OPF_PUSH(p->arena, &p->trials, (opf_partition_trial){p->phase, p->decisions[element], NULL, 0});
 }
 
 /* Asks the filter about the group that the fusion would make. */
-static bool is_allowed(opf_partitioner *p, int source, int sink)
-{
+static bool is_allowed(opf_partitioner *p, int source, int sink) {
     if (!p->filter)
         return true;
     int n = 0, *elements = OPF_ARRAY(p->arena, int, p->graph->count + 1);
@@ -169,8 +159,7 @@ static bool is_allowed(opf_partitioner *p, int source, int sink)
 
 /* Fuses where every element between has a group kind of at most `between` and the sink one of at most `last`. */
 static void try_path(opf_partitioner *p, int element, opf_kind between, opf_kind last, opf_rule_number rule,
-                     opf_rule_number bad_path, opf_rule_number bad_sink)
-{
+                     opf_rule_number bad_path, opf_rule_number bad_sink) {
     int sink = p->tree[element].parent;
     opf_kind met = group_kind(p, sink);
     if (met > last) {
@@ -190,8 +179,7 @@ static void try_path(opf_partitioner *p, int element, opf_kind between, opf_kind
     }
 }
 
-static void try_anchor(opf_partitioner *p, int element)
-{
+static void try_anchor(opf_partitioner *p, int element) {
     if (p->tree[element].worst != OPF_KIND_ELEMWISE) {
         opf_kind met = OPF_KIND_OPAQUE;
         int blocker = edge_blocker(p, element, p->tree[element].parent, OPF_KIND_ELEMWISE, &met);
@@ -201,8 +189,7 @@ static void try_anchor(opf_partitioner *p, int element)
     try_path(p, element, OPF_KIND_BROADCAST, OPF_KIND_BROADCAST, OPF_RULE_ANCHOR_EPILOGUE, OPF_RULE_ANCHOR_PATH, OPF_RULE_ANCHOR_SINK);
 }
 
-static void try_elemwise(opf_partitioner *p, int element)
-{
+static void try_elemwise(opf_partitioner *p, int element) {
     int sink = p->tree[element].parent;
     if (p->tree[element].worst > OPF_KIND_COMM_REDUCE) {
         opf_kind met = OPF_KIND_OPAQUE;
@@ -216,8 +203,7 @@ static void try_elemwise(opf_partitioner *p, int element)
     try_path(p, element, OPF_KIND_INJECTIVE, OPF_KIND_OUT_ELEMWISE_FUSABLE, OPF_RULE_ELEMWISE, OPF_RULE_ELEMWISE_PATH, OPF_RULE_OPAQUE_CONSUMER);
 }
 
-static void try_injective(opf_partitioner *p, int element)
-{
+static void try_injective(opf_partitioner *p, int element) {
     try_path(p, element, OPF_KIND_INJECTIVE, OPF_KIND_INJECTIVE, OPF_RULE_INJECTIVE, OPF_RULE_INJECTIVE_PATH, OPF_RULE_INJECTIVE_SINK);
 }
 
@@ -233,8 +219,7 @@ static const struct {
     {OPF_KIND_INJECTIVE, {false, true}, try_injective}, /* waits until anchors have taken their epilogues */
 };
 
-static void visit(opf_partitioner *p, int element, int phase)
-{
+static void visit(opf_partitioner *p, int element, int phase) {
     int sink = p->tree[element].parent;
     opf_kind kind = p->sets[element].kind;
     if (sink < 0 || root_of(p, element) == root_of(p, sink))
@@ -250,8 +235,7 @@ static void visit(opf_partitioner *p, int element, int phase)
 }
 
 /* The verdict on elements that no phase tries. */
-static opf_decision first_decision(const opf_forward *graph, const opf_postdom *tree, int element)
-{
+static opf_decision first_decision(const opf_forward *graph, const opf_postdom *tree, int element) {
     opf_rule_number rule = graph->kinds[element] == OPF_KIND_OPAQUE        ? OPF_RULE_OPAQUE_PRODUCER
                          : graph->leaves[element]                          ? OPF_RULE_MODEL_OUTPUT
                          : graph->kinds[element] == OPF_KIND_COMM_REDUCE   ? OPF_RULE_REDUCTION_ENDS
@@ -259,8 +243,7 @@ static opf_decision first_decision(const opf_forward *graph, const opf_postdom *
     return (opf_decision){.rule = rule, .source = element, .sink = tree[element].parent, .blocker = -1};
 }
 
-opf_partition opf_partition_make(const opf_forward *graph, int max_depth, const opf_rule_settings *settings, const opf_partition_filter *filter, opf_arena *arena)
-{
+opf_partition opf_partition_make(const opf_forward *graph, int max_depth, const opf_rule_settings *settings, const opf_partition_filter *filter, opf_arena *arena) {
     int n = graph->count;
     opf_partitioner p = {
         .graph = graph,

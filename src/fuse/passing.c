@@ -9,8 +9,7 @@ typedef struct opf_passing {
     bool points; /* each load is at the stage's own point, or of something smaller */
 } opf_passing;
 
-static bool meet_load(const opf_expr *e, void *data)
-{
+static bool meet_load(const opf_expr *e, void *data) {
     opf_passing *passing = data;
     if (e->kind != OPF_EXPR_LOAD)
         return true;
@@ -23,8 +22,7 @@ static bool meet_load(const opf_expr *e, void *data)
 }
 
 /* One domain, nothing reduced, everything at its own point. */
-static bool is_elementwise(const opf_group *group, const opf_rule_settings *settings, opf_pool *pool)
-{
+static bool is_elementwise(const opf_group *group, const opf_rule_settings *settings, opf_pool *pool) {
     const opf_stage *first = group->stages.list.data[0];
     for (size_t s = 0; s < group->stages.list.count; s++) {
         const opf_stage *stage = group->stages.list.data[s];
@@ -42,8 +40,7 @@ static bool is_elementwise(const opf_group *group, const opf_rule_settings *sett
 }
 
 /* Are the group's operand and its results of one shape? */
-static bool has_shape_of(const opf_group *group, const opf_value *value)
-{
+static bool has_shape_of(const opf_group *group, const opf_value *value) {
     const opf_stage *stage = group->stages.list.data[0];
     if (stage->n_axes != value->rank)
         return false;
@@ -54,8 +51,7 @@ static bool has_shape_of(const opf_group *group, const opf_value *value)
 }
 
 /* One window or product, and element-wise work of its own shape behind it: what a further result can be added to. */
-static bool takes_results(const opf_group *group)
-{
+static bool takes_results(const opf_group *group) {
     const opf_stage *last = NULL;
     for (size_t s = 0; s < group->stages.list.count; s++) {
         const opf_stage *stage = group->stages.list.data[s];
@@ -77,8 +73,7 @@ static bool takes_results(const opf_group *group)
 typedef enum opf_fitting { FITS, NO_SOURCE, NOT_ALIKE } opf_fitting;
 
 /* May the reader be a result more? NOT_ALIKE: the source could take one, but not this. */
-static opf_fitting fitting(opf_growth *growth, int source, int reader, const opf_value *value)
-{
+static opf_fitting fitting(opf_growth *growth, int source, int reader, const opf_value *value) {
     opf_fuser *fuser = growth->fuser;
     if (growth->members[source].count + growth->members[reader].count > (size_t)fuser->max_depth || opf_growth_pair_apart(growth, source, reader))
         return NO_SOURCE;
@@ -96,20 +91,17 @@ static opf_fitting fitting(opf_growth *growth, int source, int reader, const opf
     return outcome;
 }
 
-static bool may_pass(const opf_growth *growth, int group)
-{
+static bool may_pass(const opf_growth *growth, int group) {
     return growth->members[group].count && !growth->closed[group] && !growth->view[group] && !growth->fuser->copied[group].count &&
            !opf_growth_is_planned(growth, group);
 }
 
-bool opf_growth_passes_apart(opf_growth *growth, int source, int reader, const opf_value *value)
-{
+bool opf_growth_passes_apart(opf_growth *growth, int source, int reader, const opf_value *value) {
     bool kinds = !growth->light[source] && growth->light[reader] && may_pass(growth, source) && may_pass(growth, reader);
     return kinds && fitting(growth, source, reader, value) == NOT_ALIKE;
 }
 
-static void take(opf_growth *growth, int source, int reader)
-{
+static void take(opf_growth *growth, int source, int reader) {
     opf_fuser *fuser = growth->fuser;
     growth->set.count = 0;
     OPF_PUSH(fuser->arena, &growth->set, source);
@@ -118,8 +110,7 @@ static void take(opf_growth *growth, int source, int reader)
     opf_growth_join(growth, opf_growth_united(growth), fuser->group_kinds[source], formed == OPF_RULE_SINGLE ? OPF_RULE_IN_PASSING : formed);
 }
 
-void opf_grow_passing(opf_growth *growth)
-{
+void opf_grow_passing(opf_growth *growth) {
     opf_fuser *fuser = growth->fuser;
     for (int i = 0; i < fuser->n_nodes; i++) {
         const opf_node *node = fuser->graph->nodes.data[i];

@@ -13,16 +13,14 @@
 
 /* ---- the graph of groups ---- */
 
-static void add_once(opf_arena *arena, opf_node_list *list, opf_node *node)
-{
+static void add_once(opf_arena *arena, opf_node_list *list, opf_node *node) {
     for (size_t i = 0; i < list->count; i++)
         if (list->data[i] == node)
             return;
     OPF_PUSH(arena, list, node);
 }
 
-static void link_nodes(opf_growth *growth)
-{
+static void link_nodes(opf_growth *growth) {
     opf_fuser *fuser = growth->fuser;
     for (int i = 0; i < fuser->n_nodes; i++) {
         opf_node *node = fuser->graph->nodes.data[i];
@@ -39,15 +37,13 @@ static void link_nodes(opf_growth *growth)
 
 /* ---- joining ---- */
 
-static void number_members(opf_growth *growth, int group, int number)
-{
+static void number_members(opf_growth *growth, int group, int number) {
     for (size_t m = 0; m < growth->members[group].count; m++)
         growth->fuser->group_of[growth->members[group].data[m]->id] = number;
 }
 
 /* Keeps graph order. */
-static void insert_node(opf_arena *arena, opf_node_list *list, opf_node *node)
-{
+static void insert_node(opf_arena *arena, opf_node_list *list, opf_node *node) {
     OPF_PUSH(arena, list, node);
     for (size_t at = list->count - 1; at > 0 && list->data[at - 1]->id > node->id; at--) {
         list->data[at] = list->data[at - 1];
@@ -55,8 +51,7 @@ static void insert_node(opf_arena *arena, opf_node_list *list, opf_node *node)
     }
 }
 
-opf_node_list opf_growth_united(opf_growth *growth)
-{
+opf_node_list opf_growth_united(opf_growth *growth) {
     opf_fuser *fuser = growth->fuser;
     opf_node_list list = {0};
     for (size_t s = 0; s < growth->set.count; s++) {
@@ -67,8 +62,7 @@ opf_node_list opf_growth_united(opf_growth *growth)
     return list;
 }
 
-static bool lists_apart(const opf_growth *growth, const int *groups, size_t n, opf_outcome *outcome)
-{
+static bool lists_apart(const opf_growth *growth, const int *groups, size_t n, opf_outcome *outcome) {
     const opf_matched *by = NULL;
     opf_node_list nodes = {0};
     if (!growth->fuser->club)
@@ -86,8 +80,7 @@ bool opf_growth_apart(const opf_growth *growth, opf_outcome *outcome) { return l
 bool opf_growth_pair_apart(const opf_growth *growth, int a, int b) { return lists_apart(growth, (const int[]){a, b}, 2, NULL); }
 
 /* A view that a kernel would have to store: of the set's groups that are only views, one whose value leaves. */
-static const opf_node *stored_view(const opf_growth *growth, const opf_group *group)
-{
+static const opf_node *stored_view(const opf_growth *growth, const opf_group *group) {
     for (size_t r = 0; r < group->results.count; r++)
         for (size_t s = 0; s < growth->set.count; s++) {
             const opf_node *producer = group->results.data[r].value->producer;
@@ -99,13 +92,11 @@ static const opf_node *stored_view(const opf_growth *growth, const opf_group *gr
     return NULL;
 }
 
-static opf_outcome refused(opf_rule_number rule, const opf_node *blocker, int64_t bytes)
-{
+static opf_outcome refused(opf_rule_number rule, const opf_node *blocker, int64_t bytes) {
     return (opf_outcome){.rule = rule, .blocker = blocker, .bytes = bytes};
 }
 
-opf_outcome opf_growth_judge_set(opf_growth *growth, opf_node_list nodes, opf_kind *kind, opf_growth_judge judge)
-{
+opf_outcome opf_growth_judge_set(opf_growth *growth, opf_node_list nodes, opf_kind *kind, opf_growth_judge judge) {
     opf_fuser *fuser = growth->fuser;
     int number = growth->set.data[0];
     for (size_t s = 0; s < growth->set.count; s++)
@@ -128,8 +119,7 @@ opf_outcome opf_growth_judge_set(opf_growth *growth, opf_node_list nodes, opf_ki
 }
 
 /* Does the union work row by row? */
-opf_outcome opf_growth_judge_rows(opf_growth *growth, const opf_group *group, opf_arena *scratch)
-{
+opf_outcome opf_growth_judge_rows(opf_growth *growth, const opf_group *group, opf_arena *scratch) {
     const opf_node *view = stored_view(growth, group);
     if (view)
         return refused(OPF_RULE_VIEW_STAYS, view, 0);
@@ -137,8 +127,7 @@ opf_outcome opf_growth_judge_rows(opf_growth *growth, const opf_group *group, op
     return verdict.fits ? (opf_outcome){.rule = OPF_RULE_ROWS} : refused(verdict.rule, verdict.blocker, verdict.bytes);
 }
 
-void opf_growth_join(opf_growth *growth, opf_node_list nodes, opf_kind kind, opf_rule_number rule)
-{
+void opf_growth_join(opf_growth *growth, opf_node_list nodes, opf_kind kind, opf_rule_number rule) {
     int into = growth->set.data[0];
     opf_event event = {"growth", opf_rules[rule].id, true, NULL, NULL, NULL, nodes.data, (int)nodes.count};
     OPF_PUSH(growth->fuser->arena, &growth->fuser->fusion->trace->events, event);
@@ -154,8 +143,7 @@ void opf_growth_join(opf_growth *growth, opf_node_list nodes, opf_kind kind, opf
 }
 
 /* Tries the two groups with all between. `do_join` false: only says what would come of it. */
-static opf_outcome try_groups(opf_growth *growth, int source, int sink, bool do_join)
-{
+static opf_outcome try_groups(opf_growth *growth, int source, int sink, bool do_join) {
     opf_growth_between(growth, source, sink);
     size_t count = 0;
     for (size_t s = 0; s < growth->set.count; s++) {
@@ -178,8 +166,7 @@ static opf_outcome try_groups(opf_growth *growth, int source, int sink, bool do_
 }
 
 /* The same; many uses may lead from one group to another, and until some groups are joined the answer stays the same. */
-static opf_outcome try_join(opf_growth *growth, int source, int sink, bool do_join)
-{
+static opf_outcome try_join(opf_growth *growth, int source, int sink, bool do_join) {
     opf_latest *latest = &growth->latest[sink];
     if (latest->source == source && latest->join_count == growth->join_count && !(do_join && latest->outcome.rule == OPF_RULE_ROWS))
         return latest->outcome;
@@ -189,15 +176,13 @@ static opf_outcome try_join(opf_growth *growth, int source, int sink, bool do_jo
 }
 
 /* Two that would go against the grain may go with it together with what follows: a softmax of columns between two transposes. */
-static bool join_with_next(opf_growth *growth, int source, int sink)
-{
+static bool join_with_next(opf_growth *growth, int source, int sink) {
     int next = opf_growth_only_user(growth, sink);
     return next >= 0 && next != source && growth->light[next] && try_groups(growth, source, next, true).rule == OPF_RULE_ROWS;
 }
 
 /* One attempt for each use that leads out of the node's group; true where a group grew. */
-static bool grow_from(opf_growth *growth, const opf_node *node)
-{
+static bool grow_from(opf_growth *growth, const opf_node *node) {
     int source = growth->fuser->group_of[node->id];
     const opf_node_list *users = &growth->users[node->id];
     for (size_t u = 0; growth->light[source] && u < users->count; u++) {
@@ -211,8 +196,7 @@ static bool grow_from(opf_growth *growth, const opf_node *node)
     return false;
 }
 
-static void grow(opf_growth *growth)
-{
+static void grow(opf_growth *growth) {
     for (bool changed = true; changed;) {
         changed = false;
         for (int i = 0; i < growth->fuser->n_nodes; i++)
@@ -223,8 +207,7 @@ static void grow(opf_growth *growth)
 
 /* ---- work in front of contractions and windows ---- */
 
-void opf_growth_each_value(opf_growth *growth, void (*join)(opf_growth *growth, const opf_value *value))
-{
+void opf_growth_each_value(opf_growth *growth, void (*join)(opf_growth *growth, const opf_value *value)) {
     const opf_graph *graph = growth->fuser->graph;
     for (size_t i = 0; i < graph->inputs.count; i++)
         join(growth, graph->inputs.data[i]);
@@ -236,14 +219,12 @@ void opf_growth_each_value(opf_growth *growth, void (*join)(opf_growth *growth, 
     }
 }
 
-int opf_growth_reader(const opf_growth *growth, const opf_value *value, size_t use)
-{
+int opf_growth_reader(const opf_growth *growth, const opf_value *value, size_t use) {
     const opf_fuser *fuser = growth->fuser;
     return fuser->group_of[opf_node_within(value->uses.data[use].node, fuser->graph)->id];
 }
 
-int opf_growth_only_user(const opf_growth *growth, int group)
-{
+int opf_growth_only_user(const opf_growth *growth, int group) {
     int user = -1;
     for (size_t m = 0; m < growth->members[group].count; m++) {
         const opf_node *node = growth->members[group].data[m];
@@ -262,8 +243,7 @@ int opf_growth_only_user(const opf_growth *growth, int group)
     return user;
 }
 
-bool opf_growth_compose(opf_growth *growth, int number, opf_group *group)
-{
+bool opf_growth_compose(opf_growth *growth, int number, opf_group *group) {
     *group = (opf_group){.id = number};
     opf_node_list nodes = {0};
     for (size_t m = 0; m < growth->members[number].count; m++)
@@ -275,8 +255,7 @@ bool opf_growth_compose(opf_growth *growth, int number, opf_group *group)
     return opf_compose(growth->fuser, group) == OPF_OK;
 }
 
-static opf_rule_number judge_prologue(opf_growth *growth, int source, int sink)
-{
+static opf_rule_number judge_prologue(opf_growth *growth, int source, int sink) {
     opf_fuser *fuser = growth->fuser;
     if (opf_growth_only_user(growth, source) != sink)
         return OPF_RULE_PROLOGUE_SHARED;
@@ -300,13 +279,11 @@ static opf_rule_number judge_prologue(opf_growth *growth, int source, int sink)
 }
 
 /* Is it a matter of prologues? Views in front cost nothing where they are. */
-static bool may_be_prologue(const opf_growth *growth, int source, int sink)
-{
+static bool may_be_prologue(const opf_growth *growth, int source, int sink) {
     return growth->light[source] && !growth->view[source] && !growth->light[sink] && !growth->closed[sink];
 }
 
-static void join_prologue(opf_growth *growth, int source, int sink)
-{
+static void join_prologue(opf_growth *growth, int source, int sink) {
     for (size_t m = 0; m < growth->members[source].count; m++)
         growth->prologue[growth->members[source].data[m]->id] = true;
     growth->set.count = 0;
@@ -317,8 +294,7 @@ static void join_prologue(opf_growth *growth, int source, int sink)
 }
 
 /* Latest nodes first: what is in front of a prologue is then in front of the whole. */
-static void take_prologues(opf_growth *growth)
-{
+static void take_prologues(opf_growth *growth) {
     for (int i = growth->fuser->n_nodes - 1; i >= 0; i--) {
         int source = growth->fuser->group_of[i];
         int sink = growth->fuser->folded[i] ? -1 : opf_growth_only_user(growth, source);
@@ -330,8 +306,7 @@ static void take_prologues(opf_growth *growth)
 /* ---- uses ---- */
 
 /* A model output that goes on as an index map, or into a reduction: what would be saved by one more result is told. */
-static void record_passing(opf_growth *growth, int from, const opf_node *to)
-{
+static void record_passing(opf_growth *growth, int from, const opf_node *to) {
     opf_fuser *fuser = growth->fuser;
     const opf_node *node = fuser->graph->nodes.data[from];
     if (node->n_outputs != 1 || !opf_growth_passes_apart(growth, fuser->group_of[from], fuser->group_of[to->id], node->outputs[0]))
@@ -341,8 +316,7 @@ static void record_passing(opf_growth *growth, int from, const opf_node *to)
 }
 
 /* A contraction in front of a window that is, or could be, computed in bands. */
-static bool record_expanded(opf_growth *growth, int from, const opf_node *to)
-{
+static bool record_expanded(opf_growth *growth, int from, const opf_node *to) {
     opf_fuser *fuser = growth->fuser;
     const opf_node *node = fuser->graph->nodes.data[from];
     int source = fuser->group_of[from];
@@ -355,8 +329,7 @@ static bool record_expanded(opf_growth *growth, int from, const opf_node *to)
 }
 
 /* Blocks of rows have the last word where they were possible and did not pay. */
-static void record_blocks(opf_growth *growth, int from, const opf_node *to)
-{
+static void record_blocks(opf_growth *growth, int from, const opf_node *to) {
     opf_fuser *fuser = growth->fuser;
     opf_outcome outcome = opf_growth_try_blocks(growth, fuser->group_of[from], fuser->group_of[to->id], false);
     if (outcome.rule == OPF_RULE_BLOCKS_AGAIN || outcome.rule == OPF_RULE_LONG_ROW || outcome.rule == OPF_RULE_FEW_ROWS ||
@@ -367,8 +340,7 @@ static void record_blocks(opf_growth *growth, int from, const opf_node *to)
 }
 
 /* An attempt that would succeed now, after all growth: its rule is off. */
-static void record(opf_growth *growth, int from, const opf_node *to, opf_outcome outcome)
-{
+static void record(opf_growth *growth, int from, const opf_node *to, opf_outcome outcome) {
     if (outcome.rule == OPF_RULE_SINGLE)
         return; /* a pattern keeps them apart, and says so itself */
     if (opf_rules[outcome.rule].verdict == OPF_FUSED && opf_rule_is_off(growth->fuser->settings, outcome.rule))
@@ -377,8 +349,7 @@ static void record(opf_growth *growth, int from, const opf_node *to, opf_outcome
 }
 
 /* The last word on uses that lead from group to group: what an attempt to join them comes to. */
-static void record_attempts(opf_growth *growth)
-{
+static void record_attempts(opf_growth *growth) {
     opf_fuser *fuser = growth->fuser;
     for (int i = 0; i < fuser->n_nodes; i++) {
         for (size_t u = 0; u < growth->users[i].count; u++) {
@@ -397,8 +368,7 @@ static void record_attempts(opf_growth *growth)
 }
 
 /* TVM's outcome holds for what TVM has fused and for what is no matter of rows. */
-static opf_outcome outcome_of_use(opf_fuser *fuser, const opf_node *from, const opf_node *to, const opf_value *value)
-{
+static opf_outcome outcome_of_use(opf_fuser *fuser, const opf_node *from, const opf_node *to, const opf_value *value) {
     const opf_growth *growth = fuser->policy_data;
     const opf_outcome *tvm = &fuser->outcomes[from->id];
     if (fuser->is_copied[from->id] && !fuser->is_copied[to->id])
@@ -436,14 +406,12 @@ static opf_outcome outcome_of_use(opf_fuser *fuser, const opf_node *from, const 
 
 /* ---- the policy ---- */
 
-static bool is_view(const opf_node *node)
-{
+static bool is_view(const opf_node *node) {
     const opf_op *op = opf_node_op(node);
     return op && (op->flags & OPF_OP_VIEW);
 }
 
-static opf_growth *new_growth(opf_fuser *fuser)
-{
+static opf_growth *new_growth(opf_fuser *fuser) {
     opf_arena *arena = fuser->arena;
     opf_growth *growth = OPF_NEW(arena, opf_growth);
     int n = fuser->n_nodes, groups = fuser->n_groups;
@@ -483,8 +451,7 @@ static opf_growth *new_growth(opf_fuser *fuser)
 }
 
 /* Numbers of groups that are left, without gaps. */
-static void compact(opf_growth *growth)
-{
+static void compact(opf_growth *growth) {
     opf_fuser *fuser = growth->fuser;
     int count = 0;
     for (int g = 0; g < fuser->n_groups; g++) {
@@ -511,15 +478,13 @@ static const opf_growth_step last_steps[] = {
     {OPF_RULE_COPIED, opf_grow_copies}, {OPF_RULE_IN_PASSING, opf_grow_passing}, {OPF_RULE_GATE, opf_grow_gates}, {OPF_RULE_SIBLINGS, opf_grow_siblings},
 };
 
-static void take(opf_growth *growth, const opf_growth_step *steps, size_t n)
-{
+static void take(opf_growth *growth, const opf_growth_step *steps, size_t n) {
     for (size_t s = 0; s < n; s++)
         if (!opf_rule_is_off(growth->fuser->settings, steps[s].rule))
             steps[s].grow(growth);
 }
 
-void opf_policy_best(opf_fuser *fuser)
-{
+void opf_policy_best(opf_fuser *fuser) {
     opf_policy_tvm(fuser);
     opf_growth *growth = new_growth(fuser);
     take(growth, first_steps, OPF_COUNT(first_steps));

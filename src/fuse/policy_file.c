@@ -21,8 +21,7 @@ typedef struct opf_pinning {
 
 static opf_diag *complain(opf_pinning *pinning, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static opf_diag *complain(opf_pinning *pinning, const char *format, ...)
-{
+static opf_diag *complain(opf_pinning *pinning, const char *format, ...) {
     char message[512];
     va_list arguments;
     va_start(arguments, format);
@@ -35,8 +34,7 @@ static opf_diag *complain(opf_pinning *pinning, const char *format, ...)
 }
 
 /* Names of nodes and of the model's nodes that they stand for. */
-static void learn_names(opf_pinning *pinning)
-{
+static void learn_names(opf_pinning *pinning) {
     opf_fuser *fuser = pinning->fuser;
     pinning->nodes = opf_map_new(fuser->arena);
     for (int i = 0; i < fuser->n_nodes; i++) {
@@ -47,8 +45,7 @@ static void learn_names(opf_pinning *pinning)
     }
 }
 
-static void pin(opf_pinning *pinning, const char *name, int group)
-{
+static void pin(opf_pinning *pinning, const char *name, int group) {
     opf_fuser *fuser = pinning->fuser;
     opf_node *node = opf_map_get(&pinning->nodes, opf_intern(fuser->fusion->module->names, name));
     if (!node) {
@@ -61,16 +58,14 @@ static void pin(opf_pinning *pinning, const char *name, int group)
     }
 }
 
-static bool is_copy(const opf_pinning *pinning, const char *name, int group)
-{
+static bool is_copy(const opf_pinning *pinning, const char *name, int group) {
     for (size_t c = 0; c < pinning->copies.count; c++)
         if (pinning->copies.data[c].group == group && strcmp(pinning->copies.data[c].name, name) == 0)
             return true;
     return false;
 }
 
-static void read_group(opf_pinning *pinning, const json_t *group, int number)
-{
+static void read_group(opf_pinning *pinning, const json_t *group, int number) {
     const json_t *nodes = json_object_get(group, "nodes"), *name;
     const char *graph = json_string_value(json_object_get(group, "graph"));
     if (graph && strcmp(graph, pinning->fuser->graph->path ? pinning->fuser->graph->path : "") != 0)
@@ -99,8 +94,7 @@ static void read_group(opf_pinning *pinning, const json_t *group, int number)
     }
 }
 
-static void read_groups(opf_pinning *pinning)
-{
+static void read_groups(opf_pinning *pinning) {
     json_error_t error;
     json_t *file = json_load_file(pinning->path, JSON_REJECT_DUPLICATES, &error);
     const json_t *groups = json_object_get(file, "groups"), *group;
@@ -114,8 +108,7 @@ static void read_groups(opf_pinning *pinning)
     json_decref(file);
 }
 
-opf_policy opf_groups_file_passes(const char *path, opf_policy otherwise)
-{
+opf_policy opf_groups_file_passes(const char *path, opf_policy otherwise) {
     json_error_t error;
     json_t *file = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
     const json_t *passes = json_object_get(file, "passes");
@@ -127,8 +120,7 @@ opf_policy opf_groups_file_passes(const char *path, opf_policy otherwise)
     return otherwise;
 }
 
-static void take_copy(opf_fuser *fuser, const opf_node *node, int group)
-{
+static void take_copy(opf_fuser *fuser, const opf_node *node, int group) {
     if (fuser->folded[node->id] || opf_fuser_holds(fuser, group, node))
         return;
     fuser->is_copied[node->id] = true;
@@ -136,8 +128,7 @@ static void take_copy(opf_fuser *fuser, const opf_node *node, int group)
 }
 
 /* Numbers without gaps, in the order of first nodes. Folded nodes stand alone whatever the file says. */
-static void take_groups(opf_pinning *pinning)
-{
+static void take_groups(opf_pinning *pinning) {
     opf_fuser *fuser = pinning->fuser;
     int most = 0;
     for (int i = 0; i < fuser->n_nodes; i++)
@@ -165,8 +156,7 @@ static void take_groups(opf_pinning *pinning)
     }
 }
 
-static opf_outcome outcome_of_use(opf_fuser *fuser, const opf_node *from, const opf_node *to, const opf_value *value)
-{
+static opf_outcome outcome_of_use(opf_fuser *fuser, const opf_node *from, const opf_node *to, const opf_value *value) {
     (void)value;
     bool together = fuser->group_of[from->id] == fuser->group_of[to->id];
     if (!together && opf_fuser_holds(fuser, fuser->group_of[to->id], from))
@@ -174,8 +164,7 @@ static opf_outcome outcome_of_use(opf_fuser *fuser, const opf_node *from, const 
     return (opf_outcome){.rule = together ? OPF_RULE_PINNED : OPF_RULE_PINNED_APART};
 }
 
-opf_status opf_policy_file(opf_fuser *fuser, const char *path)
-{
+opf_status opf_policy_file(opf_fuser *fuser, const char *path) {
     opf_pinning pinning = {.fuser = fuser, .path = path, .pinned = OPF_ARRAY(fuser->arena, int, fuser->n_nodes), .view = OPF_ARRAY(fuser->arena, bool, fuser->n_nodes + 1)};
     learn_names(&pinning);
     read_groups(&pinning);

@@ -1,8 +1,7 @@
 /* Policy none: each node is a group of its own. */
 #include "fuse/fuser.h"
 
-void opf_policy_none(opf_fuser *fuser)
-{
+void opf_policy_none(opf_fuser *fuser) {
     fuser->n_groups = fuser->n_nodes;
     for (int i = 0; i < fuser->n_nodes; i++) {
         fuser->group_of[i] = i;

@@ -14,8 +14,7 @@ typedef struct opf_elements {
     OPF_VEC(opf_forward_edge) edges;
 } opf_elements;
 
-static int n_results(const opf_node *node)
-{
+static int n_results(const opf_node *node) {
     int count = 0;
     for (int k = 0; k < node->n_outputs; k++)
         count += node->outputs[k] != NULL;
@@ -24,8 +23,7 @@ static int n_results(const opf_node *node)
 
 static bool is_used(const opf_value *value) { return value->uses.count > 0 || value->is_output; }
 
-static int add_element(opf_elements *elements, opf_node *owner, opf_kind kind)
-{
+static int add_element(opf_elements *elements, opf_node *owner, opf_kind kind) {
     elements->owners[elements->count] = owner;
     elements->kinds[elements->count] = kind;
     return elements->count++;
@@ -33,8 +31,7 @@ static int add_element(opf_elements *elements, opf_node *owner, opf_kind kind)
 
 /* The node's element, and a selector for each used result where there is more than one result. selectors[k]: the
  * element that carries output k. */
-static void add_node(opf_fuser *fuser, opf_elements *elements, opf_node *node, int **selectors)
-{
+static void add_node(opf_fuser *fuser, opf_elements *elements, opf_node *node, int **selectors) {
     int element = add_element(elements, node, fuser->kinds[node->id]);
     elements->of_node[node->id] = element;
     selectors[node->id] = OPF_ARRAY(fuser->arena, int, node->n_outputs + 1);
@@ -54,8 +51,7 @@ static void add_node(opf_fuser *fuser, opf_elements *elements, opf_node *node, i
 }
 
 /* The nodes of a pattern's kernel: one element, opaque where it is closed or has a form that must stay as it is. */
-static void add_kernel(opf_fuser *fuser, opf_elements *elements, const opf_matched *matched, int **selectors)
-{
+static void add_kernel(opf_fuser *fuser, opf_elements *elements, const opf_matched *matched, int **selectors) {
     bool open = !matched->planned && matched->formed != OPF_RULE_BLOCKS && matched->formed != OPF_RULE_BAND && matched->formed != OPF_RULE_POOL && matched->formed != OPF_RULE_SHARED_OPERAND;
     int element = add_element(elements, matched->nodes.data[matched->nodes.count - 1], open ? matched->kind : OPF_KIND_OPAQUE);
     for (size_t m = 0; m < matched->nodes.count; m++) {
@@ -79,8 +75,7 @@ typedef struct opf_ordering {
     int *stack, height;
 } opf_ordering;
 
-static opf_node_list members_of(const opf_fuser *fuser, int node)
-{
+static opf_node_list members_of(const opf_fuser *fuser, int node) {
     opf_node_list list = {0};
     if (fuser->joined[node])
         return fuser->joined[node]->nodes;
@@ -90,16 +85,14 @@ static opf_node_list members_of(const opf_fuser *fuser, int node)
 
 static void push_read(opf_ordering *o, opf_graph *graph, const opf_node *node);
 
-static void push_value(opf_ordering *o, const opf_value *value)
-{
+static void push_value(opf_ordering *o, const opf_value *value) {
     const opf_node *producer = value ? value->producer : NULL;
     if (producer && producer->graph == o->fuser->graph && !o->begun[producer->id])
         o->stack[o->height++] = producer->id;
 }
 
 /* What the node and those in its sub-graphs read. */
-static void push_read(opf_ordering *o, opf_graph *graph, const opf_node *node)
-{
+static void push_read(opf_ordering *o, opf_graph *graph, const opf_node *node) {
     for (int k = 0; k < node->n_inputs; k++)
         push_value(o, node->inputs[k]);
     for (int a = 0; a < node->n_attrs; a++)
@@ -108,8 +101,7 @@ static void push_read(opf_ordering *o, opf_graph *graph, const opf_node *node)
                 push_read(o, graph, node->attrs[a].graphs[g]->nodes.data[i]);
 }
 
-static void place_node(opf_ordering *o, int start)
-{
+static void place_node(opf_ordering *o, int start) {
     o->height = 0;
     o->stack[o->height++] = start;
     while (o->height > 0) {
@@ -133,8 +125,7 @@ static void place_node(opf_ordering *o, int start)
 }
 
 /* Positions of all nodes: as in the graph, but where a kernel's nodes have to stand together. */
-static const int *order_nodes(opf_fuser *fuser)
-{
+static const int *order_nodes(opf_fuser *fuser) {
     size_t reads = 1;
     bool any = false;
     int *order = OPF_ARRAY(fuser->arena, int, fuser->n_nodes + 1);
@@ -154,8 +145,7 @@ static const int *order_nodes(opf_fuser *fuser)
     return order;
 }
 
-static opf_elements make_elements(opf_fuser *fuser)
-{
+static opf_elements make_elements(opf_fuser *fuser) {
     size_t most = 0;
     for (int i = 0; i < fuser->n_nodes; i++)
         most += 1 + (size_t)fuser->graph->nodes.data[i]->n_outputs;
@@ -192,16 +182,14 @@ static opf_elements make_elements(opf_fuser *fuser)
 
 static const opf_node *owner(const opf_elements *elements, int element) { return element < 0 ? NULL : elements->owners[element]; }
 
-static opf_outcome outcome(const opf_elements *elements, const opf_decision *decision)
-{
+static opf_outcome outcome(const opf_elements *elements, const opf_decision *decision) {
     return (opf_outcome){.rule = decision->rule, .source = owner(elements, decision->source), .sink = owner(elements, decision->sink),
                          .blocker = owner(elements, decision->blocker), .met = decision->met, .off = decision->off};
 }
 
 /* Groups of elements → groups of nodes, numbered by last node. A node is where its own element is: a selector that has
  * joined another group is only a way to read the node's result. */
-static void take_groups(opf_fuser *fuser, const opf_elements *elements, const opf_partition *partition)
-{
+static void take_groups(opf_fuser *fuser, const opf_elements *elements, const opf_partition *partition) {
     int *number = OPF_ARRAY(fuser->arena, int, elements->count);
     for (int e = 0; e < elements->count; e++)
         number[e] = -1;
@@ -230,8 +218,7 @@ static void take_groups(opf_fuser *fuser, const opf_elements *elements, const op
 }
 
 /* The tree and the attempts in terms of nodes. Selectors speak for the node whose result they select. */
-static void record(opf_fuser *fuser, const opf_elements *elements, const opf_partition *partition)
-{
+static void record(opf_fuser *fuser, const opf_elements *elements, const opf_partition *partition) {
     static const char *const phases[] = {"phase 0", "phase 1"};
     opf_trace *trace = fuser->fusion->trace;
     for (int i = 0; i < fuser->n_nodes; i++) {
@@ -253,8 +240,7 @@ static void record(opf_fuser *fuser, const opf_elements *elements, const opf_par
     }
 }
 
-static bool allows(void *data, const int *list, int n)
-{
+static bool allows(void *data, const int *list, int n) {
     const opf_elements *elements = data;
     opf_fuser *fuser = elements->fuser;
     opf_node_list nodes = {0};
@@ -267,8 +253,7 @@ static bool allows(void *data, const int *list, int n)
     return !opf_matched_apart(fuser, nodes.data, nodes.count, &by);
 }
 
-void opf_policy_tvm(opf_fuser *fuser)
-{
+void opf_policy_tvm(opf_fuser *fuser) {
     opf_elements elements = make_elements(fuser);
     opf_forward forward = opf_forward_make(elements.count, elements.kinds, elements.leaves, (int)elements.edges.count,
                                            elements.edges.data, fuser->arena);

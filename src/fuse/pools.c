@@ -26,8 +26,7 @@ typedef struct reading {
     bool line;            /* the line is asked for outside of such loads */
 } reading;
 
-static void read_in(reading *r, const opf_expr *e)
-{
+static void read_in(reading *r, const opf_expr *e) {
     int s = e->kind == OPF_EXPR_LOAD ? e->index - r->f->n_inputs : -1;
     if (s >= 0 && r->chain[s]) {
         r->count++;
@@ -41,8 +40,7 @@ static void read_in(reading *r, const opf_expr *e)
         read_in(r, e->args[k]);
 }
 
-static bool at_own_point(const opf_stage *reader, const opf_expr *load)
-{
+static bool at_own_point(const opf_stage *reader, const opf_expr *load) {
     for (int k = 0; k < RANK; k++) {
         bool single = opf_is_value(reader->extents[k], 1) && opf_is_value(load->args[k], 0);
         if (!single && !(load->args[k]->kind == OPF_EXPR_VAR && load->args[k]->index == k))
@@ -51,8 +49,7 @@ static bool at_own_point(const opf_stage *reader, const opf_expr *load)
     return true;
 }
 
-static bool same_points(const opf_stage *a, const opf_stage *b)
-{
+static bool same_points(const opf_stage *a, const opf_stage *b) {
     for (int k = 0; k < RANK; k++)
         if (a->n_axes != RANK || b->n_axes != RANK || a->extents[k] != b->extents[k])
             return false;
@@ -61,8 +58,7 @@ static bool same_points(const opf_stage *a, const opf_stage *b)
 
 /* ---- the contraction and what follows it ---- */
 
-static bool is_window_3x3(const opf_stage *sum)
-{
+static bool is_window_3x3(const opf_stage *sum) {
     int taps = 0;
     for (int k = RANK; k < RANK + sum->n_reduce; k++)
         taps += opf_is_value(sum->extents[k], 3);
@@ -72,8 +68,7 @@ static bool is_window_3x3(const opf_stage *sum)
 typedef struct stepping { const finding *f; bool one; } stepping;
 
 /* Is some operand walked line by line? */
-static bool visit_step(const opf_expr *e, void *data)
-{
+static bool visit_step(const opf_expr *e, void *data) {
     stepping *s = data;
     const opf_expr *step, *rest;
     for (int k = 0; e->kind == OPF_EXPR_LOAD && k < e->n_args; k++)
@@ -83,15 +78,13 @@ static bool visit_step(const opf_expr *e, void *data)
 }
 
 /* Winograd's products have tiles of the whole picture, and save more than bands do. */
-static bool is_for_winograd(const finding *f, const opf_stage *sum)
-{
+static bool is_for_winograd(const finding *f, const opf_stage *sum) {
     stepping s = {f, false};
     opf_expr_visit(f->pool, sum->body, visit_step, &s);
     return s.one && is_window_3x3(sum);
 }
 
-static bool is_contraction(const finding *f, const opf_stage *sum)
-{
+static bool is_contraction(const finding *f, const opf_stage *sum) {
     int64_t size, terms = 1;
     bool product = sum->combiner == OPF_COMBINE_SUM && sum->body->kind == OPF_EXPR_BINARY && sum->body->op == OPF_OP_MUL && sum->n_axes == RANK &&
                    sum->dtype == OPF_FLOAT32 && sum->accumulator == OPF_FLOAT32;
@@ -109,8 +102,7 @@ static bool is_contraction(const finding *f, const opf_stage *sum)
 }
 
 /* Stages between the sum and the pool work on its elements, and no other is between. */
-static bool find_chain(const finding *f)
-{
+static bool find_chain(const finding *f) {
     opf_pooling *p = f->p;
     p->chain[p->sum] = true;
     p->front = p->sum;
@@ -134,8 +126,7 @@ static bool find_chain(const finding *f)
 /* ---- the pool and what follows it ---- */
 
 /* index = line * stride + tap - before, taps of one reduced axis. */
-static bool read_lines(const finding *f, const opf_expr *index)
-{
+static bool read_lines(const finding *f, const opf_expr *index) {
     const opf_stage *pool = stage_at(f, f->p->pool);
     const opf_expr *stride, *rest, *one, *offset;
     int64_t before;
@@ -150,8 +141,7 @@ static bool read_lines(const finding *f, const opf_expr *index)
     return false;
 }
 
-static bool is_pool(const finding *f)
-{
+static bool is_pool(const finding *f) {
     const opf_stage *pool = stage_at(f, f->p->pool);
     reading r = {.f = f, .chain = f->p->chain};
     if (pool->n_axes != RANK || pool->second || (pool->combiner != OPF_COMBINE_MAX && pool->combiner != OPF_COMBINE_SUM) || pool->dtype != OPF_FLOAT32)
@@ -163,16 +153,14 @@ static bool is_pool(const finding *f)
 
 typedef struct following { const finding *f; const opf_stage *reader; } following;
 
-static bool visit_follower(const opf_expr *e, void *data)
-{
+static bool visit_follower(const opf_expr *e, void *data) {
     const following *w = data;
     int s = e->kind == OPF_EXPR_LOAD ? e->index - w->f->n_inputs : -1;
     return s < 0 || (s >= w->f->p->pool && at_own_point(w->reader, e));
 }
 
 /* They read the pool at their own point, and nothing that stands before it. */
-static bool follow_pool(const finding *f, int result)
-{
+static bool follow_pool(const finding *f, int result) {
     const opf_stage *pool = stage_at(f, f->p->pool);
     for (int s = f->p->pool + 1; s < (int)f->stages->list.count; s++) {
         following w = {f, stage_at(f, s)};
@@ -185,8 +173,7 @@ static bool follow_pool(const finding *f, int result)
 /* ---- bands ---- */
 
 /* The most lines that divide all and whose operand stays in the cache. */
-static bool choose_lines(const finding *f)
-{
+static bool choose_lines(const finding *f) {
     opf_pooling *p = f->p;
     int64_t all, rows, channels, columns;
     const opf_stage *sum = stage_at(f, p->sum);
@@ -206,8 +193,7 @@ static bool choose_lines(const finding *f)
     return true;
 }
 
-bool opf_pooling_find(opf_pooling *out, const opf_stages *stages, int result, opf_pool *pool, bool *chain)
-{
+bool opf_pooling_find(opf_pooling *out, const opf_stages *stages, int result, opf_pool *pool, bool *chain) {
     finding f = {stages, pool, (int)stages->inputs.count, out};
     *out = (opf_pooling){.sum = -1, .pool = -1, .chain = chain};
     for (int s = 0; s < (int)stages->list.count; s++) {

@@ -6,8 +6,7 @@
 static opf_kind worse(opf_kind a, opf_kind b) { return a > b ? a : b; }
 
 opf_forward opf_forward_make(int count, const opf_kind *kinds, const bool *leaves, int n_edges,
-                             const opf_forward_edge *edges, opf_arena *arena)
-{
+                             const opf_forward_edge *edges, opf_arena *arena) {
     int *first = OPF_ARRAY(arena, int, count + 1);
     for (int e = 0; e < n_edges; e++)
         first[edges[e].from + 1]++;
@@ -26,8 +25,7 @@ opf_forward opf_forward_make(int count, const opf_kind *kinds, const bool *leave
 }
 
 /* The lowest common ancestor in the tree built so far, -1 for none; `worst` takes in the edges passed. */
-static int common_ancestor(const opf_postdom *tree, int a, int b, opf_kind *worst)
-{
+static int common_ancestor(const opf_postdom *tree, int a, int b, opf_kind *worst) {
     while (a != b) {
         if (a < 0 || b < 0)
             return -1;
@@ -45,8 +43,7 @@ static int common_ancestor(const opf_postdom *tree, int a, int b, opf_kind *wors
 }
 
 /* One sweep from the last element to the first is enough: the graph has no cycles. */
-opf_postdom *opf_postdom_tree(const opf_forward *graph, opf_arena *arena)
-{
+opf_postdom *opf_postdom_tree(const opf_forward *graph, opf_arena *arena) {
     opf_postdom *tree = OPF_ARRAY(arena, opf_postdom, graph->count);
     for (int i = graph->count - 1; i >= 0; i--) {
         int first = graph->first[i], end = graph->first[i + 1];

@@ -1,8 +1,7 @@
 /* Groups with their stages as text: --dump-after=fuse. */
 #include "fuse/fuse.h"
 
-static void print_values(const char *title, size_t count, opf_value *const *values, opf_text *out)
-{
+static void print_values(const char *title, size_t count, opf_value *const *values, opf_text *out) {
     for (size_t i = 0; i < count; i++) {
         opf_text_printf(out, "  %s %zu '%s' ", title, i, values[i]->name);
         opf_value_print_type(values[i], out);
@@ -10,8 +9,7 @@ static void print_values(const char *title, size_t count, opf_value *const *valu
     }
 }
 
-static void print_group(const opf_group *group, opf_text *out)
-{
+static void print_group(const opf_group *group, opf_text *out) {
     opf_text_printf(out, "group %d %s %s rule %s bytes %lld -> %lld flops %.0f:", group->id, opf_step_kind_name(group->step),
                     opf_kind_name(group->kind), group->rule, (long long)group->bytes_before, (long long)group->bytes_after, group->flops);
     for (size_t i = 0; i < group->nodes.count; i++)
@@ -27,8 +25,7 @@ static void print_group(const opf_group *group, opf_text *out)
     }
 }
 
-void opf_fusion_print(const opf_fusion *fusion, opf_text *out)
-{
+void opf_fusion_print(const opf_fusion *fusion, opf_text *out) {
     for (size_t g = 0; g < fusion->groups.count; g++)
         print_group(fusion->groups.data[g], out);
 }

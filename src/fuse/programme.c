@@ -14,8 +14,7 @@ static const double LEAST_GAIN = 0.002;
 
 /* ---- states of growth ---- */
 
-opf_growth_state *opf_growth_save(const opf_growth *growth)
-{
+opf_growth_state *opf_growth_save(const opf_growth *growth) {
     const opf_fuser *fuser = growth->fuser;
     size_t nodes = (size_t)fuser->n_nodes, groups = (size_t)fuser->n_groups;
     opf_growth_state *state = OPF_NEW(fuser->arena, opf_growth_state);
@@ -26,8 +25,7 @@ opf_growth_state *opf_growth_save(const opf_growth *growth)
     return state;
 }
 
-void opf_growth_load(opf_growth *growth, const opf_growth_state *state)
-{
+void opf_growth_load(opf_growth *growth, const opf_growth_state *state) {
     opf_fuser *fuser = growth->fuser;
     size_t nodes = (size_t)fuser->n_nodes, groups = (size_t)fuser->n_groups;
 #define LOAD(owner, type, array, count) \
@@ -41,8 +39,7 @@ void opf_growth_load(opf_growth *growth, const opf_growth_state *state)
 
 /* ---- atoms ---- */
 
-static void number_atoms(opf_plan_search *planner)
-{
+static void number_atoms(opf_plan_search *planner) {
     const opf_growth *growth = planner->growth;
     const opf_fuser *fuser = growth->fuser;
     for (int at = 0; at < fuser->n_groups; at++) {
@@ -56,16 +53,14 @@ static void number_atoms(opf_plan_search *planner)
     planner->n_words = (planner->n_atoms + 63) / 64;
 }
 
-static uint64_t **new_table(const opf_plan_search *planner)
-{
+static uint64_t **new_table(const opf_plan_search *planner) {
     uint64_t **table = OPF_ARRAY(planner->arena, uint64_t *, planner->n_atoms + 1);
     for (int a = 0; a < planner->n_atoms; a++)
         table[a] = OPF_ARRAY(planner->arena, uint64_t, planner->n_words);
     return table;
 }
 
-static void link(opf_plan_search *planner, int from, int to)
-{
+static void link(opf_plan_search *planner, int from, int to) {
     if (from < 0 || to < 0 || from == to)
         return;
     opf_bits_set(planner->readers[from], to);
@@ -73,16 +68,14 @@ static void link(opf_plan_search *planner, int from, int to)
 }
 
 /* What can be reached from an atom: its neighbours, and what can be reached from these. */
-static void add_ways(const opf_plan_search *planner, uint64_t **ways, const uint64_t *neighbours, int atom)
-{
+static void add_ways(const opf_plan_search *planner, uint64_t **ways, const uint64_t *neighbours, int atom) {
     opf_bits_add(ways[atom], neighbours, planner->n_words);
     for (int b = 0; b < planner->n_atoms; b++)
         if (opf_bits_has(neighbours, b))
             opf_bits_add(ways[atom], ways[b], planner->n_words);
 }
 
-static void link_atoms(opf_plan_search *planner)
-{
+static void link_atoms(opf_plan_search *planner) {
     const opf_growth *growth = planner->growth;
     const opf_fuser *fuser = growth->fuser;
     for (int a = 0; a < planner->n_atoms; a++) {
@@ -99,8 +92,7 @@ static void link_atoms(opf_plan_search *planner)
         add_ways(planner, planner->behind, planner->readers[a], a);
 }
 
-static opf_plan_search *new_planner(opf_growth *growth, opf_arena *arena)
-{
+static opf_plan_search *new_planner(opf_growth *growth, opf_arena *arena) {
     opf_plan_search *planner = OPF_NEW(arena, opf_plan_search);
     int n = growth->fuser->n_groups;
     *planner = (opf_plan_search){
@@ -135,8 +127,7 @@ typedef struct opf_programme {
     int n_sets;
 } opf_programme;
 
-static opf_down_set *down_set(opf_programme *programme, const uint64_t *bits, int count)
-{
+static opf_down_set *down_set(opf_programme *programme, const uint64_t *bits, int count) {
     opf_arena *arena = programme->planner->arena;
     const uint64_t *atoms = opf_plan_set(programme->planner, bits);
     opf_down_set *set = opf_map_get(&programme->known, atoms);
@@ -155,8 +146,7 @@ static opf_down_set *down_set(opf_programme *programme, const uint64_t *bits, in
 }
 
 /* Every possible group that may come next. */
-static void extend(opf_programme *programme, opf_down_set *set)
-{
+static void extend(opf_programme *programme, opf_down_set *set) {
     const opf_plan_search *planner = programme->planner;
     int n_words = planner->n_words;
     for (int a = 0; a < planner->n_atoms; a++) {
@@ -179,8 +169,7 @@ static void extend(opf_programme *programme, opf_down_set *set)
 }
 
 /* The whole graph as a down-set, with its cheapest plan; NULL where there are too many down-sets. */
-static const opf_down_set *run(opf_programme *programme)
-{
+static const opf_down_set *run(opf_programme *programme) {
     opf_plan_search *planner = programme->planner;
     opf_arena *arena = planner->arena;
     programme->known = opf_map_new(arena);
@@ -202,8 +191,7 @@ static const opf_down_set *run(opf_programme *programme)
 
 /* ---- the better of both ---- */
 
-static double greedy_seconds(opf_plan_search *planner, const opf_growth_state *base, const opf_growth_state *greedy)
-{
+static double greedy_seconds(opf_plan_search *planner, const opf_growth_state *base, const opf_growth_state *greedy) {
     double seconds = 0;
     for (int g = 0; g < planner->growth->fuser->n_groups; g++) {
         uint64_t *bits = OPF_ARRAY(planner->arena, uint64_t, planner->n_words + 1);
@@ -219,16 +207,14 @@ static double greedy_seconds(opf_plan_search *planner, const opf_growth_state *b
     return seconds;
 }
 
-static void mark(bool *per_node, const opf_plan_search *planner, const uint64_t *atoms)
-{
+static void mark(bool *per_node, const opf_plan_search *planner, const uint64_t *atoms) {
     for (int a = 0; atoms && a < planner->n_atoms; a++)
         for (size_t m = 0; opf_bits_has(atoms, a) && m < planner->growth->members[planner->groups[a]].count; m++)
             per_node[planner->growth->members[planner->groups[a]].data[m]->id] = true;
 }
 
 /* The groups of the cheapest plan, made from atoms in the order in which they run. */
-static void make(opf_plan_search *planner, const opf_down_set *whole)
-{
+static void make(opf_plan_search *planner, const opf_down_set *whole) {
     opf_growth *growth = planner->growth;
     OPF_VEC(const opf_plan_group *) groups = {0};
     for (const opf_down_set *set = whole; set->last; set = set->before)
@@ -251,8 +237,7 @@ static void make(opf_plan_search *planner, const opf_down_set *whole)
 
 typedef enum opf_comparison { STAYS, BETTER, TOO_MANY_ATOMS, TOO_MANY_GROUPS, TOO_MANY_SETS } opf_comparison;
 
-static opf_comparison compare(opf_plan_search *planner, const opf_growth_state *base, const opf_growth_state *greedy, opf_plans *plan, const opf_down_set **whole)
-{
+static opf_comparison compare(opf_plan_search *planner, const opf_growth_state *base, const opf_growth_state *greedy, opf_plans *plan, const opf_down_set **whole) {
     opf_fuser *fuser = planner->growth->fuser;
     opf_programme programme = {.planner = planner};
     if (planner->n_atoms > MOST_ATOMS)
@@ -285,8 +270,7 @@ static opf_comparison compare(opf_plan_search *planner, const opf_growth_state *
     return plan->seconds < plan->greedy_seconds * (1 - LEAST_GAIN) ? BETTER : STAYS;
 }
 
-bool opf_growth_plan(opf_growth *growth, const opf_growth_state *base)
-{
+bool opf_growth_plan(opf_growth *growth, const opf_growth_state *base) {
     static const char *const words[] = {
         [TOO_MANY_ATOMS] = "the graph has too many parts", [TOO_MANY_GROUPS] = "the graph has too many possible groups", [TOO_MANY_SETS] = "the graph is too wide"};
     opf_fuser *fuser = growth->fuser;

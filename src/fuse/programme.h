@@ -67,23 +67,20 @@ typedef struct opf_plan_search {
 static inline bool opf_bits_has(const uint64_t *bits, int i) { return bits[i / 64] >> (i % 64) & 1; }
 static inline void opf_bits_set(uint64_t *bits, int i) { bits[i / 64] |= UINT64_C(1) << (i % 64); }
 /* Is a within b? */
-static inline bool opf_bits_within(const uint64_t *a, const uint64_t *b, int n_words)
-{
+static inline bool opf_bits_within(const uint64_t *a, const uint64_t *b, int n_words) {
     for (int w = 0; w < n_words; w++)
         if (a[w] & ~b[w])
             return false;
     return true;
 }
-static inline bool opf_bits_meet(const uint64_t *a, const uint64_t *b, int n_words)
-{
+static inline bool opf_bits_meet(const uint64_t *a, const uint64_t *b, int n_words) {
     for (int w = 0; w < n_words; w++)
         if (a[w] & b[w])
             return true;
     return false;
 }
 
-static inline void opf_bits_add(uint64_t *to, const uint64_t *from, int n_words)
-{
+static inline void opf_bits_add(uint64_t *to, const uint64_t *from, int n_words) {
     for (int w = 0; w < n_words; w++)
         to[w] |= from[w];
 }

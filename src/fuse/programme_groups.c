@@ -10,16 +10,14 @@
 
 /* ---- sets ---- */
 
-const uint64_t *opf_plan_set(opf_plan_search *planner, const uint64_t *bits)
-{
+const uint64_t *opf_plan_set(opf_plan_search *planner, const uint64_t *bits) {
     return (const uint64_t *)(const void *)opf_intern_n(planner->interner, (const char *)bits, (size_t)planner->n_words * sizeof *bits);
 }
 
 static uint64_t *new_bits(const opf_plan_search *planner) { return OPF_ARRAY(planner->arena, uint64_t, planner->n_words); }
 
 /* The set's atoms by number, as groups of the growth; `head` in front. */
-static void set_groups(opf_plan_search *planner, const uint64_t *atoms, int head)
-{
+static void set_groups(opf_plan_search *planner, const uint64_t *atoms, int head) {
     opf_growth *growth = planner->growth;
     growth->set.count = 0;
     if (head >= 0)
@@ -29,8 +27,7 @@ static void set_groups(opf_plan_search *planner, const uint64_t *atoms, int head
             OPF_PUSH(planner->arena, &growth->set, planner->groups[a]);
 }
 
-static opf_plan_group *entry_of(opf_plan_search *planner, const uint64_t *bits)
-{
+static opf_plan_group *entry_of(opf_plan_search *planner, const uint64_t *bits) {
     const uint64_t *atoms = opf_plan_set(planner, bits);
     opf_plan_group *entry = opf_map_get(&planner->known, atoms);
     if (entry)
@@ -57,15 +54,13 @@ static opf_plan_group *entry_of(opf_plan_search *planner, const uint64_t *bits)
 /* A call and what belongs to it: with one thread, measured on kernels of a few elements. */
 static const double SECONDS_OF_START = 0.1e-6;
 
-double opf_plan_price(const opf_group *group, double again_bytes, opf_pool *pool)
-{
+double opf_plan_price(const opf_group *group, double again_bytes, opf_pool *pool) {
     double bytes = (double)opf_group_bytes(group, pool);
     return SECONDS_OF_START + opf_seconds_of_bytes(bytes, bytes) + opf_seconds_of_bytes(again_bytes, bytes);
 }
 
 /* The set as one group, in the planner's arena; false where its stages cannot be written in one another. */
-static bool compose(opf_plan_search *planner, const uint64_t *atoms, opf_group *group)
-{
+static bool compose(opf_plan_search *planner, const uint64_t *atoms, opf_group *group) {
     opf_growth *growth = planner->growth;
     opf_fuser *fuser = growth->fuser;
     set_groups(planner, atoms, -1);
@@ -84,23 +79,20 @@ static bool compose(opf_plan_search *planner, const uint64_t *atoms, opf_group *
 }
 
 /* Bytes that a nest in blocks of rows reads once more for each block. */
-static double again_bytes(opf_plan_search *planner, const opf_plan_group *entry, const opf_group *group)
-{
+static double again_bytes(opf_plan_search *planner, const opf_plan_group *entry, const opf_group *group) {
     if (entry->rule != OPF_RULE_BLOCKS)
         return 0;
     return (double)opf_blocks_fit(group, planner->growth->fuser->settings, planner->growth->fuser->pool, planner->arena).bytes;
 }
 
-static bool costs_nothing(const opf_plan_search *planner, const opf_plan_group *entry)
-{
+static bool costs_nothing(const opf_plan_search *planner, const opf_plan_group *entry) {
     const opf_growth *growth = planner->growth;
     int group = planner->groups[entry->first];
     bool in_place = growth->fuser->in_place[growth->members[group].data[0]->id];
     return entry->count == 1 && (growth->view[group] || in_place);
 }
 
-static void admit(opf_plan_search *planner, opf_plan_group *entry)
-{
+static void admit(opf_plan_search *planner, opf_plan_group *entry) {
     opf_group group;
     if (!compose(planner, entry->atoms, &group))
         return;
@@ -114,8 +106,7 @@ static void admit(opf_plan_search *planner, opf_plan_group *entry)
 static bool is_on(const opf_plan_search *planner, opf_rule_number rule) { return !opf_rule_is_off(planner->growth->fuser->settings, rule); }
 
 /* Nobody but `user` reads what the set computes. */
-static bool read_only_by(const opf_plan_search *planner, const opf_plan_group *set, const opf_plan_group *user)
-{
+static bool read_only_by(const opf_plan_search *planner, const opf_plan_group *set, const opf_plan_group *user) {
     for (int a = 0; a < planner->n_atoms; a++) {
         if (!opf_bits_has(set->atoms, a))
             continue;
@@ -131,23 +122,20 @@ static bool read_only_by(const opf_plan_search *planner, const opf_plan_group *s
     return true;
 }
 
-static opf_rule_number judge(opf_plan_search *planner, const opf_plan_group *entry, opf_growth_judge by, opf_kind *kind)
-{
+static opf_rule_number judge(opf_plan_search *planner, const opf_plan_group *entry, opf_growth_judge by, opf_kind *kind) {
     set_groups(planner, entry->atoms, -1);
     planner->n_judged++;
     return opf_growth_judge_set(planner->growth, opf_growth_united(planner->growth), kind, by).rule;
 }
 
-static bool all_blocks(const opf_plan_search *planner, const opf_plan_group *entry)
-{
+static bool all_blocks(const opf_plan_search *planner, const opf_plan_group *entry) {
     for (int a = 0; a < planner->n_atoms; a++)
         if (opf_bits_has(entry->atoms, a) && !planner->blocks[a])
             return false;
     return true;
 }
 
-static void try_rows(opf_plan_search *planner, opf_plan_group *entry)
-{
+static void try_rows(opf_plan_search *planner, opf_plan_group *entry) {
     opf_kind kind = OPF_KIND_OPAQUE;
     if (!is_on(planner, OPF_RULE_ROWS) || judge(planner, entry, opf_growth_judge_rows, &kind) != OPF_RULE_ROWS)
         return;
@@ -157,8 +145,7 @@ static void try_rows(opf_plan_search *planner, opf_plan_group *entry)
     admit(planner, entry);
 }
 
-static void try_blocks(opf_plan_search *planner, opf_plan_group *entry)
-{
+static void try_blocks(opf_plan_search *planner, opf_plan_group *entry) {
     opf_kind kind = OPF_KIND_OPAQUE;
     if (!is_on(planner, OPF_RULE_BLOCKS) || !all_blocks(planner, entry) || judge(planner, entry, opf_growth_judge_blocks, &kind) != OPF_RULE_BLOCKS)
         return;
@@ -168,8 +155,7 @@ static void try_blocks(opf_plan_search *planner, opf_plan_group *entry)
 }
 
 /* Light work in front of a contraction or window that alone reads it. */
-static void try_prologue(opf_plan_search *planner, opf_plan_group *entry, const opf_plan_group *source, const opf_plan_group *sink)
-{
+static void try_prologue(opf_plan_search *planner, opf_plan_group *entry, const opf_plan_group *source, const opf_plan_group *sink) {
     opf_growth *growth = planner->growth;
     opf_group producer, user;
     planner->n_judged++;
@@ -194,8 +180,7 @@ static void try_prologue(opf_plan_search *planner, opf_plan_group *entry, const 
 static bool is_planned(const opf_plan_group *entry) { return entry->rule == OPF_RULE_BLOCKS || entry->rule == OPF_RULE_BAND || entry->rule == OPF_RULE_POOL || entry->rule == OPF_RULE_SHARED_OPERAND; }
 
 /* A window in front of a product at single points that alone reads it, or a contraction in front of such a pool. */
-static void try_band(opf_plan_search *planner, opf_plan_group *entry, const opf_plan_group *source, const opf_plan_group *sink)
-{
+static void try_band(opf_plan_search *planner, opf_plan_group *entry, const opf_plan_group *source, const opf_plan_group *sink) {
     opf_growth *growth = planner->growth;
     opf_kind kind = OPF_KIND_OPAQUE;
     opf_group window;
@@ -219,8 +204,7 @@ static bool is_view(const opf_plan_search *planner, const opf_plan_group *entry)
 static bool is_closed(const opf_plan_search *planner, int atom) { return planner->growth->closed[planner->groups[atom]]; }
 
 /* May all of the set be one kernel, size and a user's patterns apart from its form? */
-static bool may_be_one(opf_plan_search *planner, const opf_plan_group *entry)
-{
+static bool may_be_one(opf_plan_search *planner, const opf_plan_group *entry) {
     size_t nodes = 0;
     for (int a = 0; a < planner->n_atoms; a++) {
         if (!opf_bits_has(entry->atoms, a))
@@ -234,8 +218,7 @@ static bool may_be_one(opf_plan_search *planner, const opf_plan_group *entry)
 }
 
 /* `sink` reads `source`: the two, with all that lies between, as one group. */
-static void consider(opf_plan_search *planner, const opf_plan_group *source, const opf_plan_group *sink)
-{
+static void consider(opf_plan_search *planner, const opf_plan_group *source, const opf_plan_group *sink) {
     int n_words = planner->n_words;
     uint64_t *whole = new_bits(planner), *ahead = new_bits(planner), *behind = new_bits(planner);
     opf_bits_add(whole, source->atoms, n_words);
@@ -270,15 +253,13 @@ static void consider(opf_plan_search *planner, const opf_plan_group *source, con
 
 /* ---- growing ---- */
 
-static opf_plan_group *single(opf_plan_search *planner, int atom)
-{
+static opf_plan_group *single(opf_plan_search *planner, int atom) {
     uint64_t *bits = new_bits(planner);
     opf_bits_set(bits, atom);
     return entry_of(planner, bits);
 }
 
-static void add_single(opf_plan_search *planner, int atom)
-{
+static void add_single(opf_plan_search *planner, int atom) {
     opf_growth *growth = planner->growth;
     int group = planner->groups[atom];
     opf_plan_group *entry = single(planner, atom);
@@ -290,8 +271,7 @@ static void add_single(opf_plan_search *planner, int atom)
 }
 
 /* The atoms of these nodes; false where there is but one, or some are folded. */
-static bool atoms_of(const opf_plan_search *planner, const opf_growth_state *base, opf_node *const *nodes, size_t n, uint64_t *bits)
-{
+static bool atoms_of(const opf_plan_search *planner, const opf_growth_state *base, opf_node *const *nodes, size_t n, uint64_t *bits) {
     int count = 0;
     for (size_t i = 0; i < n; i++) {
         int atom = planner->atoms[base->group_of[nodes[i]->id]];
@@ -304,8 +284,7 @@ static bool atoms_of(const opf_plan_search *planner, const opf_growth_state *bas
 }
 
 /* The groups of the greedy plan, as it has made them. */
-static void add_greedy(opf_plan_search *planner, const opf_growth_state *base, const opf_growth_state *greedy)
-{
+static void add_greedy(opf_plan_search *planner, const opf_growth_state *base, const opf_growth_state *greedy) {
     for (int g = 0; g < planner->growth->fuser->n_groups; g++) {
         const opf_node_list *members = &greedy->members[g];
         uint64_t *bits = new_bits(planner);
@@ -332,8 +311,7 @@ static void add_greedy(opf_plan_search *planner, const opf_growth_state *base, c
 }
 
 /* What the greedy plan has made on its way: sets that one atom at a time may not lead to. */
-static void add_stages_of_greedy(opf_plan_search *planner, const opf_growth_state *base, const opf_growth_state *greedy)
-{
+static void add_stages_of_greedy(opf_plan_search *planner, const opf_growth_state *base, const opf_growth_state *greedy) {
     const opf_trace *trace = planner->growth->fuser->fusion->trace;
     for (size_t e = base->n_events; e < greedy->n_events; e++) {
         const opf_event *event = &trace->events.data[e];
@@ -352,8 +330,7 @@ static void add_stages_of_greedy(opf_plan_search *planner, const opf_growth_stat
     }
 }
 
-static void grow_one(opf_plan_search *planner, const opf_plan_group *from)
-{
+static void grow_one(opf_plan_search *planner, const opf_plan_group *from) {
     for (int a = 0; a < planner->n_atoms; a++) {
         if (opf_bits_has(from->atoms, a) || is_closed(planner, a))
             continue;
@@ -364,8 +341,7 @@ static void grow_one(opf_plan_search *planner, const opf_plan_group *from)
     }
 }
 
-bool opf_plan_find_groups(opf_plan_search *planner, const opf_growth_state *base, const opf_growth_state *greedy)
-{
+bool opf_plan_find_groups(opf_plan_search *planner, const opf_growth_state *base, const opf_growth_state *greedy) {
     for (int a = 0; a < planner->n_atoms; a++)
         add_single(planner, a);
     add_greedy(planner, base, greedy);

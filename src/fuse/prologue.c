@@ -24,8 +24,7 @@ typedef struct opf_work_list {
     opf_work *stages, *sum;
 } opf_work_list;
 
-static bool add_work(const opf_expr *e, void *data)
-{
+static bool add_work(const opf_expr *e, void *data) {
     opf_work_list *list = data;
     int n_inputs = (int)list->group->stages.inputs.count;
     if ((e->kind == OPF_EXPR_UNARY || e->kind == OPF_EXPR_BINARY) && (e->dtype != OPF_INT64 || opf_expr_has_load(e)) && e->dtype != OPF_BOOL)
@@ -55,8 +54,7 @@ typedef struct opf_inlining {
 
 enum { MOST_MOVES = 16 };
 
-static const opf_expr *inline_move(opf_pool *pool, const opf_expr *leaf, void *data)
-{
+static const opf_expr *inline_move(opf_pool *pool, const opf_expr *leaf, void *data) {
     opf_inlining *in = data;
     int stage = leaf->kind == OPF_EXPR_LOAD ? leaf->index - (int)in->group->stages.inputs.count : -1;
     if (stage < 0 || in->depth > MOST_MOVES)
@@ -69,8 +67,7 @@ static const opf_expr *inline_move(opf_pool *pool, const opf_expr *leaf, void *d
 }
 
 /* The group's one result over its inputs; NULL where it has several. */
-static const opf_expr *written_out(const opf_group *group, opf_pool *pool, const opf_stage **result)
-{
+static const opf_expr *written_out(const opf_group *group, opf_pool *pool, const opf_stage **result) {
     if (group->results.count != 1)
         return NULL;
     *result = group->stages.list.data[group->results.data[0].stage];
@@ -86,8 +83,7 @@ typedef struct opf_evenness {
     const opf_stage *result;
 } opf_evenness;
 
-static bool load_is_even(const opf_expr *e, void *data)
-{
+static bool load_is_even(const opf_expr *e, void *data) {
     const opf_evenness *even = data;
     int line = even->result->n_axes - 2;
     if (e->kind != OPF_EXPR_LOAD)
@@ -102,16 +98,14 @@ static bool load_is_even(const opf_expr *e, void *data)
            down == opf_mul(even->pool, along, even->result->extents[line + 1]);
 }
 
-static bool is_even(const opf_group *group, opf_pool *pool)
-{
+static bool is_even(const opf_group *group, opf_pool *pool) {
     opf_evenness even = {group, pool, NULL};
     const opf_expr *e = written_out(group, pool, &even.result);
     return e && even.result->n_axes >= 2 && opf_expr_visit(pool, e, load_is_even, &even);
 }
 
 /* Is the group's result its operand with other axes than the last two in another order (a shuffle of channels, a slice)? */
-static bool keeps_pictures(const opf_group *group, opf_pool *pool)
-{
+static bool keeps_pictures(const opf_group *group, opf_pool *pool) {
     const opf_stage *result;
     const opf_expr *e = written_out(group, pool, &result);
     int rank = e ? result->n_axes : 0;
@@ -127,8 +121,7 @@ static bool keeps_pictures(const opf_group *group, opf_pool *pool)
 }
 
 /* The dearest of the results; false where something is reduced. */
-static bool study_producer(const opf_group *group, opf_pool *pool, opf_arena *scratch, opf_work *work)
-{
+static bool study_producer(const opf_group *group, opf_pool *pool, opf_arena *scratch, opf_work *work) {
     opf_work_list list = {.group = group, .stages = OPF_ARRAY(scratch, opf_work, group->stages.list.count)};
     for (size_t s = 0; s < group->stages.list.count; s++) {
         const opf_stage *stage = group->stages.list.data[s];
@@ -165,8 +158,7 @@ typedef struct opf_reading {
 
 static bool is_unit(const opf_stage *stage, int axis) { return opf_is_value(stage->extents[axis], 1); }
 
-static void study_load(opf_reading *reading, const opf_expr *load)
-{
+static void study_load(opf_reading *reading, const opf_expr *load) {
     const opf_stage *stage = reading->stage;
     uint64_t vars = 0, plain_axes = (UINT64_C(1) << stage->n_axes) - 1;
     for (int k = 0; k < load->n_args; k++) {
@@ -192,14 +184,12 @@ static void study_load(opf_reading *reading, const opf_expr *load)
     reading->lines = load->n_args >= 2 && (opf_expr_vars(load->args[load->n_args - 2]) & plain_axes);
 }
 
-static bool reads_value(const opf_reading *reading, const opf_expr *e)
-{
+static bool reads_value(const opf_reading *reading, const opf_expr *e) {
     const opf_stages *stages = &reading->user->stages;
     return e->kind == OPF_EXPR_LOAD && (size_t)e->index < stages->inputs.count && stages->inputs.data[e->index] == reading->value;
 }
 
-static bool meet_load(const opf_expr *e, void *data)
-{
+static bool meet_load(const opf_expr *e, void *data) {
     if (reads_value(data, e))
         study_load(data, e);
     return true;
@@ -207,8 +197,7 @@ static bool meet_load(const opf_expr *e, void *data)
 
 static bool passes_by(const opf_expr *e, void *data) { return !reads_value(data, e); }
 
-static bool is_tiled_sum(const opf_stage *stage)
-{
+static bool is_tiled_sum(const opf_stage *stage) {
     const opf_expr *body = stage->body;
     while (body->kind == OPF_EXPR_CAST)
         body = body->args[0];
@@ -217,8 +206,7 @@ static bool is_tiled_sum(const opf_stage *stage)
 }
 
 /* Work in front of an epilogue that is done once may cost less than a transcendental function, which wants a loop of its own. */
-static opf_rule_number judge(const opf_work *work, const opf_reading *reading, const opf_rule_settings *settings)
-{
+static opf_rule_number judge(const opf_work *work, const opf_reading *reading, const opf_rule_settings *settings) {
     bool few = work->loads <= opf_threshold_of(settings, OPF_THRESHOLD_PROLOGUE_LOADS), moves = work->price == 0 && work->loads == 1;
     bool cheap = few && work->price <= opf_threshold_of(settings, OPF_THRESHOLD_PROLOGUE_CHEAP);
     bool moderate = few && work->price <= opf_threshold_of(settings, OPF_THRESHOLD_PROLOGUE_MODERATE);
@@ -240,8 +228,7 @@ static opf_rule_number judge(const opf_work *work, const opf_reading *reading, c
     return copies_well ? OPF_RULE_PROLOGUE : OPF_RULE_PROLOGUE_IN_PLACE;
 }
 
-static opf_rule_number judge_value(const opf_work *work, const opf_value *value, const opf_group *user, const opf_rule_settings *settings, opf_pool *pool)
-{
+static opf_rule_number judge_value(const opf_work *work, const opf_value *value, const opf_group *user, const opf_rule_settings *settings, opf_pool *pool) {
     bool behind = false;
     for (size_t s = 0; s < user->stages.list.count; s++) {
         const opf_stage *stage = user->stages.list.data[s];
@@ -258,8 +245,7 @@ static opf_rule_number judge_value(const opf_work *work, const opf_value *value,
     return OPF_RULE_PROLOGUE;
 }
 
-opf_rule_number opf_prologue_fits(const opf_group *producer, const opf_group *user, const opf_rule_settings *settings, opf_pool *pool, opf_arena *scratch)
-{
+opf_rule_number opf_prologue_fits(const opf_group *producer, const opf_group *user, const opf_rule_settings *settings, opf_pool *pool, opf_arena *scratch) {
     opf_work work;
     if (!study_producer(producer, pool, scratch, &work))
         return OPF_RULE_PROLOGUE_DEAR;

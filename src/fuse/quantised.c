@@ -25,8 +25,7 @@ typedef struct opf_grid {
 } opf_grid;
 
 /* The lowest bit that is set, as a number; the number of bits from it to the highest. */
-static double lowest_bit(double number, int *bits)
-{
+static double lowest_bit(double number, int *bits) {
     int exponent, width = 53;
     double fraction = ldexp(fabs(frexp(number, &exponent)), 53);
     uint64_t mantissa = (uint64_t)fraction;
@@ -36,8 +35,7 @@ static double lowest_bit(double number, int *bits)
     return ldexp(1, exponent - width);
 }
 
-static opf_grid grid_of_constant(const opf_tensor *tensor)
-{
+static opf_grid grid_of_constant(const opf_tensor *tensor) {
     opf_grid grid = {.state = GRID_EXACT, .step = INFINITY};
     for (int64_t k = 0; k < tensor->elements && grid.state == GRID_EXACT; k++) {
         int bits;
@@ -54,8 +52,7 @@ static opf_grid grid_of_constant(const opf_tensor *tensor)
 }
 
 /* The largest |q - zero point| that the node dequantises. */
-static double most_steps(const opf_node *dequantize)
-{
+static double most_steps(const opf_node *dequantize) {
     opf_dtype dtype = dequantize->inputs[0]->dtype;
     int bits = opf_dtype_bits(dtype);
     double low = opf_dtype_is_signed(dtype) ? -ldexp(1, bits - 1) : 0, high = low + ldexp(1, bits) - 1, most = 0;
@@ -69,8 +66,7 @@ static double most_steps(const opf_node *dequantize)
     return points->constant ? most : high - low;
 }
 
-static opf_grid grid_of_dequantised(const opf_node *node)
-{
+static opf_grid grid_of_dequantised(const opf_node *node) {
     opf_grid grid = {.state = GRID_UNKNOWN, .dequantize = node, .step = INFINITY};
     const opf_tensor *scales = node->inputs[1]->constant;
     if (!scales || !opf_dtype_is_integer(node->inputs[0]->dtype))
@@ -92,8 +88,7 @@ static opf_grid grid_of_dequantised(const opf_node *node)
     return grid;
 }
 
-static opf_grid grid_of(const opf_value *value)
-{
+static opf_grid grid_of(const opf_value *value) {
     if (value->constant && opf_dtype_is_float(value->dtype))
         return grid_of_constant(value->constant);
     return is_op(value->producer, "DequantizeLinear") ? grid_of_dequantised(value->producer) : (opf_grid){.state = GRID_UNKNOWN};
@@ -109,8 +104,7 @@ typedef struct opf_sum {
 } opf_sum;
 
 /* Conditions and indices round nothing. */
-static bool look_at_term(const opf_expr *e, void *data)
-{
+static bool look_at_term(const opf_expr *e, void *data) {
     opf_sum *sum = data;
     if (!opf_dtype_is_float((opf_dtype)e->dtype))
         return true;
@@ -121,8 +115,7 @@ static bool look_at_term(const opf_expr *e, void *data)
     return true;
 }
 
-static opf_sum sum_of(const opf_call *call)
-{
+static opf_sum sum_of(const opf_call *call) {
     opf_sum sum = {.plain = true};
     for (size_t s = 0; s < call->stages.list.count; s++) {
         const opf_stage *stage = call->stages.list.data[s];
@@ -139,8 +132,7 @@ static opf_sum sum_of(const opf_call *call)
 }
 
 /* Number of terms, -1 where a size is open. */
-static int64_t terms_of(const opf_stage *stage)
-{
+static int64_t terms_of(const opf_stage *stage) {
     int64_t terms = 1;
     for (int k = 0; k < stage->n_reduce; k++) {
         int64_t extent;
@@ -152,8 +144,7 @@ static int64_t terms_of(const opf_stage *stage)
 
 /* The largest sum of magnitudes over the axes of a constant that the reduction runs over: those whose index no plain variable
  * decides. Never more than terms times the largest. */
-static double most_of_row(const opf_stage *stage, const opf_expr *load, const opf_tensor *tensor, opf_arena *arena)
-{
+static double most_of_row(const opf_stage *stage, const opf_expr *load, const opf_tensor *tensor, opf_arena *arena) {
     uint64_t plain = (UINT64_C(1) << stage->n_axes) - 1;
     int64_t rows = 1, elements = tensor->elements;
     bool kept[OPF_MAX_RANK];
@@ -179,16 +170,14 @@ static double most_of_row(const opf_stage *stage, const opf_expr *load, const op
 /* ---- verdicts ---- */
 
 /* Does the node hand on elements, changing none? */
-static bool only_moves(const opf_call *call)
-{
+static bool only_moves(const opf_call *call) {
     const opf_stage *stage = call->stages.list.count == 1 ? call->stages.list.data[0] : NULL;
     return stage && stage->combiner == OPF_COMBINE_NONE && stage->body->kind == OPF_EXPR_LOAD;
 }
 
 typedef struct opf_finding { const char *rule; opf_text reason; } opf_finding;
 
-static void find_unknown(opf_finding *found, const opf_grid *grid)
-{
+static void find_unknown(opf_finding *found, const opf_grid *grid) {
     found->rule = "scale-unknown";
     if (grid->dequantize)
         opf_text_printf(&found->reason, "the scale of '%s' is known only when the model runs, so that nothing can be said of where its numbers are rounded", grid->dequantize->name);
@@ -196,8 +185,7 @@ static void find_unknown(opf_finding *found, const opf_grid *grid)
         opf_text_add(&found->reason, "not all its operands are dequantised or constant: the others are any float32 numbers");
 }
 
-static void find_rounded(opf_finding *found, const opf_grid *grid, int64_t terms)
-{
+static void find_rounded(opf_finding *found, const opf_grid *grid, int64_t terms) {
     found->rule = "rounded-operands";
     opf_text_printf(&found->reason, "the scale %.9g of '%s' has %d significant bits, so its numbers are rounded to float32 before ", grid->scale, grid->dequantize->name, grid->bits);
     if (terms >= 0)
@@ -207,8 +195,7 @@ static void find_rounded(opf_finding *found, const opf_grid *grid, int64_t terms
     opf_text_add(&found->reason, "; an integer sum that is scaled once is another number in the last place, and near half a step another integer");
 }
 
-static void find_sum(opf_finding *found, const opf_sum *sum, opf_fuser *fuser, const opf_call *call)
-{
+static void find_sum(opf_finding *found, const opf_sum *sum, opf_fuser *fuser, const opf_call *call) {
     int64_t terms = terms_of(sum->stage);
     double step = 1, most = 1, row = -1;
     for (int k = 0; k < sum->n_factors; k++) {
@@ -242,8 +229,7 @@ static void find_sum(opf_finding *found, const opf_sum *sum, opf_fuser *fuser, c
                                        : "beyond the 2^24 that float32 holds exactly: the graph as written rounds the sum, which integers do not");
 }
 
-static void find_moved(opf_finding *found, const opf_node *dequantize, const opf_node *quantize)
-{
+static void find_moved(opf_finding *found, const opf_node *dequantize, const opf_node *quantize) {
     found->rule = "moved";
     const opf_tensor *from = dequantize->inputs[1]->constant, *to = quantize->inputs[1]->constant;
     if (from && to && from->elements == 1 && to->elements == 1 && opf_tensor_get(from, 0) != opf_tensor_get(to, 0))
@@ -252,8 +238,7 @@ static void find_moved(opf_finding *found, const opf_node *dequantize, const opf
         opf_text_printf(&found->reason, "it only moves numbers; policy best lets it move the integers of '%s' where '%s' has the same scale and zero point", dequantize->name, quantize->name);
 }
 
-static opf_finding find(opf_fuser *fuser, const opf_node *node, const opf_node *dequantize, const opf_node *quantize)
-{
+static opf_finding find(opf_fuser *fuser, const opf_node *node, const opf_node *dequantize, const opf_node *quantize) {
     opf_finding found = {.rule = "own-rounding"};
     const opf_call *call = fuser->calls[node->id];
     if (call->library || call->control)
@@ -272,8 +257,7 @@ static opf_finding find(opf_fuser *fuser, const opf_node *node, const opf_node *
 
 /* ---- pairs ---- */
 
-static const opf_node *dequantised_operand(const opf_node *node)
-{
+static const opf_node *dequantised_operand(const opf_node *node) {
     for (int k = 0; k < node->n_inputs; k++)
         if (node->inputs[k] && is_op(node->inputs[k]->producer, "DequantizeLinear") && !node->inputs[k]->producer->inputs[0]->constant)
             return node->inputs[k]->producer;
@@ -281,8 +265,7 @@ static const opf_node *dequantised_operand(const opf_node *node)
 }
 
 /* The first quantisation behind it: of its results, or of what element-wise nodes that alone use them make of them. */
-static const opf_node *quantisation(const opf_fuser *fuser, const opf_node *node)
-{
+static const opf_node *quantisation(const opf_fuser *fuser, const opf_node *node) {
     for (int step = 0; step < MOST_BEHIND && node->n_outputs > 0 && node->outputs[0]; step++) {
         const opf_value *value = node->outputs[0];
         for (size_t u = 0; u < value->uses.count; u++)
@@ -295,8 +278,7 @@ static const opf_node *quantisation(const opf_fuser *fuser, const opf_node *node
     return NULL;
 }
 
-void opf_fusion_find_quantised(opf_fuser *fuser)
-{
+void opf_fusion_find_quantised(opf_fuser *fuser) {
     for (int i = 0; i < fuser->n_nodes; i++) {
         const opf_node *node = fuser->graph->nodes.data[i];
         if (fuser->folded[i] || is_op(node, "QuantizeLinear"))

@@ -13,8 +13,7 @@ typedef struct cursor {
 } cursor;
 
 /* The next producer's group that has no place yet; -1 where there is none left. */
-static int next_unplaced(const opf_growth *growth, cursor *at)
-{
+static int next_unplaced(const opf_growth *growth, cursor *at) {
     const opf_node_list *members = &growth->members[at->group];
     for (; at->member < members->count; at->member++, at->link = 0) {
         const opf_node_list *producers = &growth->producers[members->data[at->member]->id];
@@ -27,8 +26,7 @@ static int next_unplaced(const opf_growth *growth, cursor *at)
     return -1;
 }
 
-void opf_growth_order(opf_growth *growth)
-{
+void opf_growth_order(opf_growth *growth) {
     enum { WAITING = -1, UNDER_WAY = 0 };
     opf_arena *arena = growth->fuser->arena;
     int n = growth->fuser->n_groups, placed = 0;
@@ -58,8 +56,7 @@ void opf_growth_order(opf_growth *growth)
 
 /* Appends to the queue, and marks, every group that what is queued from `at` on leads to by `links`, without entering `end` and
  * without leaving the stretch of the order from `low` to `high`. The new length of the queue. */
-static int reach(opf_growth *growth, const opf_node_list *links, int *stamps, int at, int count, int end, int low, int high)
-{
+static int reach(opf_growth *growth, const opf_node_list *links, int *stamps, int at, int count, int end, int low, int high) {
     for (; at < count; at++) {
         const opf_node_list *members = &growth->members[growth->queue[at]];
         for (size_t m = 0; m < members->count; m++) {
@@ -77,15 +74,13 @@ static int reach(opf_growth *growth, const opf_node_list *links, int *stamps, in
     return count;
 }
 
-static int reach_from(opf_growth *growth, const opf_node_list *links, int *stamps, int from, int end, int low, int high)
-{
+static int reach_from(opf_growth *growth, const opf_node_list *links, int *stamps, int from, int end, int low, int high) {
     growth->queue[0] = from;
     stamps[from] = growth->stamp;
     return reach(growth, links, stamps, 0, 1, end, low, high);
 }
 
-bool opf_growth_leads(opf_growth *growth, int from, int to)
-{
+bool opf_growth_leads(opf_growth *growth, int from, int to) {
     int low = growth->place[from], high = growth->place[to];
     if (low > high)
         return false;
@@ -96,8 +91,7 @@ bool opf_growth_leads(opf_growth *growth, int from, int to)
 
 static int by_number(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 
-void opf_growth_between(opf_growth *growth, int source, int sink)
-{
+void opf_growth_between(opf_growth *growth, int source, int sink) {
     int low = growth->place[source], high = growth->place[sink];
     growth->stamp++;
     reach_from(growth, growth->users, growth->ahead, source, sink, low, high);
@@ -115,8 +109,7 @@ void opf_growth_between(opf_growth *growth, int source, int sink)
 
 /* ---- joins ---- */
 
-void opf_growth_reorder(opf_growth *growth)
-{
+void opf_growth_reorder(opf_growth *growth) {
     int low = growth->fuser->n_groups, high = -1, count = 0;
     growth->stamp++;
     for (size_t s = 0; s < growth->set.count; s++) {

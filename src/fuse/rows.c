@@ -38,16 +38,14 @@ typedef struct opf_rows {
 
 static bool is_unit(const opf_stage *stage, int axis) { return opf_is_value(stage->extents[axis], 1); }
 
-static bool reduces(const opf_stage *stage)
-{
+static bool reduces(const opf_stage *stage) {
     for (int k = stage->n_axes; k < stage->n_axes + stage->n_reduce; k++)
         if (!is_unit(stage, k))
             return true;
     return false;
 }
 
-static double nominal_points(const opf_stage *stage, int from, int to)
-{
+static double nominal_points(const opf_stage *stage, int from, int to) {
     double points = 1;
     for (int k = from; k < to; k++)
         points *= (double)opf_dim_nominal(stage->extents[k]);
@@ -56,8 +54,7 @@ static double nominal_points(const opf_stage *stage, int from, int to)
 
 /* ---- contractions and windows ---- */
 
-static const opf_expr *without_casts(const opf_expr *e)
-{
+static const opf_expr *without_casts(const opf_expr *e) {
     while (e->kind == OPF_EXPR_CAST)
         e = e->args[0];
     return e;
@@ -68,8 +65,7 @@ typedef struct opf_reduced_loads {
     int tensor; /* the one that is read along a reduced axis, -1: none yet, -2: several */
 } opf_reduced_loads;
 
-static bool meet_reduced(const opf_expr *e, void *data)
-{
+static bool meet_reduced(const opf_expr *e, void *data) {
     opf_reduced_loads *loads = data;
     if (e->kind != OPF_EXPR_LOAD)
         return true;
@@ -81,16 +77,14 @@ static bool meet_reduced(const opf_expr *e, void *data)
     return true;
 }
 
-static int reduced_tensor(const opf_stage *stage, const opf_expr *e)
-{
+static int reduced_tensor(const opf_stage *stage, const opf_expr *e) {
     opf_reduced_loads loads = {stage, -1};
     opf_expr_visit(stage->origin->graph->module->pool, e, meet_reduced, &loads);
     return loads.tensor;
 }
 
 /* A sum of products of different tensors: a matrix product even where an extent of 1 hides it. */
-static bool is_product_sum(const opf_stage *stage)
-{
+static bool is_product_sum(const opf_stage *stage) {
     const opf_expr *body = without_casts(stage->body);
     if (stage->combiner != OPF_COMBINE_SUM || body->kind != OPF_EXPR_BINARY || body->op != OPF_OP_MUL)
         return false;
@@ -98,8 +92,7 @@ static bool is_product_sum(const opf_stage *stage)
     return left != -1 && right != -1 && left != right;
 }
 
-bool opf_stages_are_light(const opf_stages *stages)
-{
+bool opf_stages_are_light(const opf_stages *stages) {
     for (size_t s = 0; s < stages->list.count; s++) {
         opf_stage *stage = stages->list.data[s];
         if (!reduces(stage))
@@ -120,8 +113,7 @@ typedef struct opf_price {
     double sum;
 } opf_price;
 
-static bool add_price(const opf_expr *e, void *data)
-{
+static bool add_price(const opf_expr *e, void *data) {
     opf_price *price = data;
     if ((e->kind == OPF_EXPR_UNARY || e->kind == OPF_EXPR_BINARY) && (e->dtype != OPF_INT64 || opf_expr_has_load(e)))
         price->sum += opf_scalar_ops[e->op].flops;
@@ -132,8 +124,7 @@ static bool add_price(const opf_expr *e, void *data)
     return true;
 }
 
-static void price_stages(opf_rows *rows)
-{
+static void price_stages(opf_rows *rows) {
     for (int s = 0; s < rows->n_stages; s++) {
         opf_row_stage *stage = &rows->stages[s];
         opf_price price = {rows, 0};
@@ -145,8 +136,7 @@ static void price_stages(opf_rows *rows)
 /* ---- the grain of memory ---- */
 
 /* The variable with which the index moves one by one: itself, a term of a sum, or else the last that occurs. */
-static int moving_variable(opf_pool *pool, const opf_stage *stage, const opf_expr *index)
-{
+static int moving_variable(opf_pool *pool, const opf_stage *stage, const opf_expr *index) {
     int last = -1;
     const opf_expr *coefficient, *rest;
     for (int v = 0; v < stage->n_axes + stage->n_reduce; v++) {
@@ -160,8 +150,7 @@ static int moving_variable(opf_pool *pool, const opf_stage *stage, const opf_exp
 }
 
 /* The variable along which a load walks through memory. */
-static int load_grain(const opf_rows *rows, const opf_stage *stage, const opf_expr *load)
-{
+static int load_grain(const opf_rows *rows, const opf_stage *stage, const opf_expr *load) {
     if (load->index >= rows->n_inputs) {
         int axis = rows->stages[load->index - rows->n_inputs].grain;
         return axis >= 0 && axis < load->n_args ? moving_variable(rows->pool, stage, load->args[axis]) : -1;
@@ -181,8 +170,7 @@ typedef struct opf_grain {
     int variable;
 } opf_grain;
 
-static bool meet_grain(const opf_expr *e, void *data)
-{
+static bool meet_grain(const opf_expr *e, void *data) {
     opf_grain *grain = data;
     if (e->kind != OPF_EXPR_LOAD)
         return true;
@@ -201,8 +189,7 @@ static bool meet_grain(const opf_expr *e, void *data)
     return true;
 }
 
-static void find_grains(opf_rows *rows)
-{
+static void find_grains(opf_rows *rows) {
     for (int s = 0; s < rows->n_stages; s++) {
         opf_grain grain = {rows, rows->stages[s].stage, 0, -1};
         opf_expr_visit(rows->pool, rows->stages[s].stage->body, meet_grain, &grain);
@@ -213,8 +200,7 @@ static void find_grains(opf_rows *rows)
 /* ---- where each axis lies ---- */
 
 /* Where the axis of a load lies that is read at `index` by the reader. */
-static int axis_read_at(const opf_rows *rows, const opf_expr *index)
-{
+static int axis_read_at(const opf_rows *rows, const opf_expr *index) {
     const opf_row_stage *reader = rows->reader;
     if (index->kind != OPF_EXPR_VAR || index->index >= reader->stage->n_axes)
         return AXIS_FREE;
@@ -222,8 +208,7 @@ static int axis_read_at(const opf_rows *rows, const opf_expr *index)
     return where == AXIS_UNIT ? AXIS_FREE : where;
 }
 
-static bool follow_load(const opf_expr *e, void *data)
-{
+static bool follow_load(const opf_expr *e, void *data) {
     opf_rows *rows = data;
     if (e->kind != OPF_EXPR_LOAD || e->index < rows->n_inputs)
         return true;
@@ -238,16 +223,14 @@ static bool follow_load(const opf_expr *e, void *data)
     return true;
 }
 
-static void start_stage(opf_row_stage *stage)
-{
+static void start_stage(opf_row_stage *stage) {
     for (int k = 0; k < stage->stage->n_axes; k++)
         stage->where[k] = is_unit(stage->stage, k) ? AXIS_UNIT : AXIS_UNKNOWN;
     stage->elements = nominal_points(stage->stage, 0, stage->stage->n_axes);
 }
 
 /* A result walks the nest's loops in order. */
-static void start_result(opf_row_stage *stage)
-{
+static void start_result(opf_row_stage *stage) {
     int position = 0;
     for (int k = 0; k < stage->stage->n_axes; k++)
         if (!is_unit(stage->stage, k))
@@ -256,8 +239,7 @@ static void start_result(opf_row_stage *stage)
     stage->is_result = true;
 }
 
-static void follow_loads(opf_rows *rows)
-{
+static void follow_loads(opf_rows *rows) {
     for (int s = rows->n_stages - 1; s >= 0; s--) {
         opf_row_stage *stage = &rows->stages[s];
         stage->kept = reduces(stage->stage) || (stage->price >= DEAR && stage->evaluations > REPEATED * stage->elements);
@@ -272,14 +254,12 @@ static void follow_loads(opf_rows *rows)
 
 /* ---- the verdict ---- */
 
-static opf_row_verdict refuse(opf_rule_number rule, const opf_row_stage *stage, int64_t bytes)
-{
+static opf_row_verdict refuse(opf_rule_number rule, const opf_row_stage *stage, int64_t bytes) {
     return (opf_row_verdict){false, rule, stage->stage->origin, bytes};
 }
 
 /* All results have the axes of the first one, those of one element apart. */
-static bool same_domain(const opf_stage *a, const opf_stage *b)
-{
+static bool same_domain(const opf_stage *a, const opf_stage *b) {
     int i = 0, j = 0;
     for (;;) {
         while (i < a->n_axes && is_unit(a, i))
@@ -299,24 +279,21 @@ typedef struct opf_loop_order {
     int at[OPF_MAX_RANK]; /* positions among the results' axes of more than one element */
 } opf_loop_order;
 
-static bool is_bound(const opf_row_stage *stage, int loop)
-{
+static bool is_bound(const opf_row_stage *stage, int loop) {
     for (int k = 0; k < stage->stage->n_axes; k++)
         if (stage->where[k] == loop)
             return true;
     return false;
 }
 
-static int bound_stages(const opf_rows *rows, int loop)
-{
+static int bound_stages(const opf_rows *rows, int loop) {
     int count = 0;
     for (int s = 0; s < rows->n_stages; s++)
         count += rows->stages[s].kept && is_bound(&rows->stages[s], loop);
     return count;
 }
 
-static opf_loop_order order_loops(const opf_rows *rows, const opf_stage *domain)
-{
+static opf_loop_order order_loops(const opf_rows *rows, const opf_stage *domain) {
     opf_loop_order order = {0};
     for (int k = 0; k < domain->n_axes; k++) {
         if (is_unit(domain, k))
@@ -330,8 +307,7 @@ static opf_loop_order order_loops(const opf_rows *rows, const opf_stage *domain)
 }
 
 /* Is the loop among the first `depth` of the order? */
-static bool stands_outside(const opf_loop_order *order, int depth, int loop)
-{
+static bool stands_outside(const opf_loop_order *order, int depth, int loop) {
     for (int k = 0; k < depth; k++)
         if (order->at[k] == loop)
             return true;
@@ -339,14 +315,12 @@ static bool stands_outside(const opf_loop_order *order, int depth, int loop)
 }
 
 /* Operations of one computation of the stage's free axes, and of the nest. */
-static double work_of(const opf_row_stage *stage, double points)
-{
+static double work_of(const opf_row_stage *stage, double points) {
     const opf_stage *s = stage->stage;
     return points * nominal_points(s, s->n_axes, s->n_axes + s->n_reduce) * (stage->price + 1);
 }
 
-static double total_work(const opf_rows *rows)
-{
+static double total_work(const opf_rows *rows) {
     double total = 0;
     for (int s = 0; s < rows->n_stages; s++)
         if (rows->stages[s].kept || rows->stages[s].is_result)
@@ -357,8 +331,7 @@ static double total_work(const opf_rows *rows)
 /* Does the stage read memory along another loop than the one along which the results are written? Results are written
  * along their last axis. A reduction along its own axis must not be bound to that; one that is vectorised along a loop
  * must be so along that one. */
-static bool against_grain(const opf_row_stage *stage, int last_loop, double result_elements)
-{
+static bool against_grain(const opf_row_stage *stage, int last_loop, double result_elements) {
     const opf_stage *s = stage->stage;
     if (!reduces(s) || stage->grain < 0 || last_loop < 0 || result_elements <= MUCH_LARGER * stage->elements)
         return false;
@@ -369,8 +342,7 @@ static bool against_grain(const opf_row_stage *stage, int last_loop, double resu
 }
 
 /* A kept stage stands as deep as all loops outside are bound to it; its other axes are free. */
-static opf_row_verdict judge_kept(const opf_row_stage *stage, const opf_loop_order *order, double total, const opf_rule_settings *settings)
-{
+static opf_row_verdict judge_kept(const opf_row_stage *stage, const opf_loop_order *order, double total, const opf_rule_settings *settings) {
     const opf_stage *s = stage->stage;
     int depth = 0;
     while (depth < order->count && is_bound(stage, order->at[depth]))
@@ -395,8 +367,7 @@ static opf_row_verdict judge_kept(const opf_row_stage *stage, const opf_loop_ord
     return (opf_row_verdict){.fits = true};
 }
 
-opf_row_verdict opf_rows_fit(const opf_group *group, const opf_rule_settings *settings, opf_pool *pool, opf_arena *scratch)
-{
+opf_row_verdict opf_rows_fit(const opf_group *group, const opf_rule_settings *settings, opf_pool *pool, opf_arena *scratch) {
     int n = (int)group->stages.list.count;
     opf_rows rows = {.group = group, .pool = pool, .n_inputs = (int)group->stages.inputs.count, .n_stages = n};
     rows.stages = OPF_ARRAY(scratch, opf_row_stage, n);

@@ -140,8 +140,7 @@ const opf_rule opf_rules[OPF_RULE_COUNT] = {
         "'{to}' is never computed: of its results only the shapes are used, and those are known before the program runs"},
 };
 
-static const char *word(const char *field, size_t length, const opf_rule_words *words)
-{
+static const char *word(const char *field, size_t length, const opf_rule_words *words) {
     const struct { const char *name, *text; } table[] = {
         {"from", words->from}, {"from_kind", words->from_kind}, {"from_op", words->from_op}, {"to", words->to}, {"to_kind", words->to_kind},
         {"value", words->value}, {"source", words->source}, {"sink", words->sink}, {"blocker", words->blocker},
@@ -154,8 +153,7 @@ static const char *word(const char *field, size_t length, const opf_rule_words *
     return "?";
 }
 
-void opf_words_print(const char *sentence, const opf_rule_words *words, opf_text *out)
-{
+void opf_words_print(const char *sentence, const opf_rule_words *words, opf_text *out) {
     for (const char *at = sentence; *at;) {
         size_t plain = strcspn(at, "{");
         opf_text_add_n(out, at, plain);

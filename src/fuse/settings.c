@@ -37,16 +37,14 @@ static const struct { opf_rule_number rule; opf_threshold_number threshold; doub
     {OPF_RULE_BAND_CACHED, OPF_THRESHOLD_BAND_BYTES, 0},
 };
 
-static bool is_price(opf_rule_number rule)
-{
+static bool is_price(opf_rule_number rule) {
     for (size_t i = 0; i < OPF_COUNT(prices); i++)
         if (prices[i].rule == rule)
             return true;
     return false;
 }
 
-static bool joins(opf_rule_number rule)
-{
+static bool joins(opf_rule_number rule) {
     static const opf_rule_number rules[] = {
         OPF_RULE_ANCHOR_EPILOGUE, OPF_RULE_ELEMWISE, OPF_RULE_INJECTIVE, OPF_RULE_ROWS, OPF_RULE_IN_PASSING, OPF_RULE_PROLOGUE, OPF_RULE_SIBLINGS,
         OPF_RULE_COPIED, OPF_RULE_GATE, OPF_RULE_BAND, OPF_RULE_POOL, OPF_RULE_BLOCKS, OPF_RULE_SHARED_OPERAND, OPF_RULE_JOIN};
@@ -59,8 +57,7 @@ static bool joins(opf_rule_number rule)
 bool opf_rule_is_switch(opf_rule_number rule) { return joins(rule) || is_price(rule); }
 const char *opf_rule_switched(opf_rule_number rule) { return joins(rule) ? "joins nothing" : is_price(rule) ? "refuses nothing" : NULL; }
 
-void opf_rule_settings_init(opf_rule_settings *settings)
-{
+void opf_rule_settings_init(opf_rule_settings *settings) {
     *settings = (opf_rule_settings){0};
     for (int k = 0; k < OPF_THRESHOLD_COUNT; k++)
         settings->thresholds[k] = opf_thresholds[k].value;
@@ -77,8 +74,7 @@ typedef struct opf_rule_reader {
     opf_status status;
 } opf_rule_reader;
 
-__attribute__((format(printf, 2, 3))) static opf_diag *complain(opf_rule_reader *reader, const char *format, ...)
-{
+__attribute__((format(printf, 2, 3))) static opf_diag *complain(opf_rule_reader *reader, const char *format, ...) {
     char message[256];
     va_list arguments;
     va_start(arguments, format);
@@ -88,8 +84,7 @@ __attribute__((format(printf, 2, 3))) static opf_diag *complain(opf_rule_reader 
     return opf_diag_add(reader->diags, OPF_ERROR, "rules", (opf_place){.file = reader->source, .index = -1}, "line %d: %s", reader->line, message);
 }
 
-static void switch_off(opf_rule_reader *reader, const char *name)
-{
+static void switch_off(opf_rule_reader *reader, const char *name) {
     int rule = OPF_RULE_SINGLE + 1;
     while (rule < OPF_RULE_COUNT && strcmp(opf_rules[rule].id, name) != 0)
         rule++;
@@ -110,8 +105,7 @@ static void switch_off(opf_rule_reader *reader, const char *name)
 }
 
 /* "131072", "128 KiB", "1.5 MiB", "inf". */
-static bool read_number(const char *text, double *out)
-{
+static bool read_number(const char *text, double *out) {
     char *end;
     errno = 0;
     *out = strtod(text, &end);
@@ -126,8 +120,7 @@ static bool read_number(const char *text, double *out)
     return true;
 }
 
-static void set_threshold(opf_rule_reader *reader, const char *name, const char *value)
-{
+static void set_threshold(opf_rule_reader *reader, const char *name, const char *value) {
     int number = 0;
     while (number < OPF_THRESHOLD_COUNT && strcmp(opf_thresholds[number].name, name) != 0)
         number++;
@@ -146,8 +139,7 @@ static void set_threshold(opf_rule_reader *reader, const char *name, const char 
 }
 
 /* The next word of the line, ended in place; NULL at its end. */
-static char *next_word(char **at)
-{
+static char *next_word(char **at) {
     while (isspace((unsigned char)**at))
         ++*at;
     if (!**at)
@@ -157,8 +149,7 @@ static char *next_word(char **at)
     return word;
 }
 
-static void read_line(opf_rule_reader *reader, char *line)
-{
+static void read_line(opf_rule_reader *reader, char *line) {
     line[strcspn(line, "#")] = '\0';
     for (size_t n = strlen(line); n > 0 && isspace((unsigned char)line[n - 1]); n--)
         line[n - 1] = '\0';
@@ -189,8 +180,7 @@ static void read_line(opf_rule_reader *reader, char *line)
         set_threshold(reader, name, at);
 }
 
-opf_status opf_rule_settings_read(opf_rule_settings *settings, const char *text, const char *source, opf_arena *arena, opf_diags *diags)
-{
+opf_status opf_rule_settings_read(opf_rule_settings *settings, const char *text, const char *source, opf_arena *arena, opf_diags *diags) {
     opf_rule_settings changed = *settings;
     opf_rule_reader reader = {.settings = &changed, .source = opf_arena_string(arena, source), .arena = arena, .diags = diags, .status = OPF_OK};
     for (const char *at = text; *at;) {

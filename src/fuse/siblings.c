@@ -8,8 +8,7 @@
 #include "fuse/rows.h"
 
 /* Light, computed, and no view, which would have to be stored. */
-static bool may_join(const opf_growth *growth, int group)
-{
+static bool may_join(const opf_growth *growth, int group) {
     return growth->members[group].count > 0 && growth->light[group] && !growth->view[group] && !growth->closed[group];
 }
 
@@ -21,8 +20,7 @@ typedef struct opf_sibling_facts {
     const opf_stage *result;   /* the first; of its extents */
 } opf_sibling_facts;
 
-static void compose_facts(opf_growth *growth, int number, opf_sibling_facts *facts)
-{
+static void compose_facts(opf_growth *growth, int number, opf_sibling_facts *facts) {
     opf_fuser *fuser = growth->fuser;
     opf_arena *scratch = opf_arena_new(), *kept = fuser->arena;
     opf_group group;
@@ -42,8 +40,7 @@ static void compose_facts(opf_growth *growth, int number, opf_sibling_facts *fac
     opf_arena_free(scratch);
 }
 
-static const opf_sibling_facts *facts_of(opf_growth *growth, int group)
-{
+static const opf_sibling_facts *facts_of(opf_growth *growth, int group) {
     opf_sibling_facts *facts = &growth->sibling_facts[group];
     if (facts->members == growth->members[group].count)
         return facts;
@@ -53,8 +50,7 @@ static const opf_sibling_facts *facts_of(opf_growth *growth, int group)
 }
 
 /* Does `b` read every computed value that `a` reads? */
-static bool reads_all_of(const opf_sibling_facts *b, const opf_sibling_facts *a)
-{
+static bool reads_all_of(const opf_sibling_facts *b, const opf_sibling_facts *a) {
     for (size_t i = 0; i < a->reads.count; i++) {
         bool found = false;
         for (size_t j = 0; !found && j < b->reads.count; j++)
@@ -66,8 +62,7 @@ static bool reads_all_of(const opf_sibling_facts *b, const opf_sibling_facts *a)
 }
 
 /* The loops of two results are the same where their axes of more than one element are. */
-static bool same_loops(const opf_stage *a, const opf_stage *b)
-{
+static bool same_loops(const opf_stage *a, const opf_stage *b) {
     int i = 0, j = 0;
     for (;; i++, j++) {
         while (i < a->n_axes && opf_is_value(a->extents[i], 1))
@@ -81,8 +76,7 @@ static bool same_loops(const opf_stage *a, const opf_stage *b)
     }
 }
 
-static bool read_the_same(opf_growth *growth, int number_a, int number_b)
-{
+static bool read_the_same(opf_growth *growth, int number_a, int number_b) {
     const opf_sibling_facts *a = facts_of(growth, number_a), *b = facts_of(growth, number_b);
     if (!a->known || !b->known || ((a->reduces || b->reduces) && !same_loops(a->result, b->result)))
         return false;
@@ -90,8 +84,7 @@ static bool read_the_same(opf_growth *growth, int number_a, int number_b)
 }
 
 /* Nests one behind the other share no stages: there is nothing to compute twice where nothing is reduced. */
-static opf_outcome judge_siblings(opf_growth *growth, const opf_group *group, opf_arena *scratch)
-{
+static opf_outcome judge_siblings(opf_growth *growth, const opf_group *group, opf_arena *scratch) {
     bool reduces = false;
     for (size_t s = 0; s < group->stages.list.count; s++)
         reduces = reduces || group->stages.list.data[s]->combiner != OPF_COMBINE_NONE;
@@ -101,8 +94,7 @@ static opf_outcome judge_siblings(opf_growth *growth, const opf_group *group, op
     return (opf_outcome){.rule = verdict.fits ? OPF_RULE_SIBLINGS : verdict.rule, .blocker = verdict.blocker, .bytes = verdict.bytes};
 }
 
-static bool try_pair(opf_growth *growth, int a, int b)
-{
+static bool try_pair(opf_growth *growth, int a, int b) {
     if (growth->members[a].count + growth->members[b].count > (size_t)growth->fuser->max_depth || opf_growth_pair_apart(growth, a, b))
         return false;
     if (opf_growth_leads(growth, a, b) || opf_growth_leads(growth, b, a))
@@ -119,8 +111,7 @@ static bool try_pair(opf_growth *growth, int a, int b)
 }
 
 /* All groups that read the value are tried with the first of them. */
-static void join_readers(opf_growth *growth, const opf_value *value)
-{
+static void join_readers(opf_growth *growth, const opf_value *value) {
     for (size_t i = 0; i < value->uses.count; i++) {
         int a = opf_growth_reader(growth, value, i);
         int failed = 0;
@@ -132,8 +123,7 @@ static void join_readers(opf_growth *growth, const opf_value *value)
     }
 }
 
-void opf_grow_siblings(opf_growth *growth)
-{
+void opf_grow_siblings(opf_growth *growth) {
     growth->sibling_facts = OPF_ARRAY(growth->fuser->arena, opf_sibling_facts, growth->fuser->n_groups + 1);
     opf_growth_each_value(growth, join_readers);
 }

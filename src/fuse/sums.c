@@ -22,8 +22,7 @@ static const opf_stage *stage_at(const opf_sums *sums, int s) { return sums->gro
 
 /* ---- the sums ---- */
 
-static bool same_axes(const opf_stage *a, const opf_stage *b)
-{
+static bool same_axes(const opf_stage *a, const opf_stage *b) {
     if (a->n_axes != b->n_axes || a->n_reduce != b->n_reduce)
         return false;
     for (int k = 0; k < a->n_axes + a->n_reduce; k++)
@@ -32,16 +31,14 @@ static bool same_axes(const opf_stage *a, const opf_stage *b)
     return true;
 }
 
-static double nominal_points(const opf_stage *stage, int from, int to)
-{
+static double nominal_points(const opf_stage *stage, int from, int to) {
     double points = 1;
     for (int k = from; k < to; k++)
         points *= (double)opf_dim_nominal(stage->extents[k]);
     return points;
 }
 
-static bool find_sums(opf_sums *sums)
-{
+static bool find_sums(opf_sums *sums) {
     for (int s = 0; s < sums->n_stages; s++) {
         const opf_stage *stage = stage_at(sums, s);
         if (stage->combiner == OPF_COMBINE_NONE)
@@ -57,8 +54,7 @@ static bool find_sums(opf_sums *sums)
 
 /* ---- their operands ---- */
 
-static const opf_expr *write_in(opf_pool *pool, const opf_expr *leaf, void *data)
-{
+static const opf_expr *write_in(opf_pool *pool, const opf_expr *leaf, void *data) {
     opf_sums *sums = data;
     if (leaf->kind != OPF_EXPR_LOAD || leaf->index < sums->n_inputs)
         return NULL;
@@ -70,8 +66,7 @@ static const opf_expr *write_in(opf_pool *pool, const opf_expr *leaf, void *data
     return opf_expr_map(pool, opf_expr_bind(pool, stage->body, stage->n_axes, leaf->args), write_in, sums);
 }
 
-static const opf_expr *operand_of(opf_sums *sums, int sum, int arg)
-{
+static const opf_expr *operand_of(opf_sums *sums, int sum, int arg) {
     const opf_stage *stage = stage_at(sums, sums->at[sum]);
     const opf_expr *e = opf_expr_map(sums->pool, stage->body->args[arg], write_in, sums);
     return opf_expr_simplify(sums->pool, e, opf_stage_domain(stage));
@@ -80,8 +75,7 @@ static const opf_expr *operand_of(opf_sums *sums, int sum, int arg)
 static bool reads_input(const opf_expr *e, void *data) { return !(e->kind == OPF_EXPR_LOAD && e->index == *(const int *)data); }
 
 /* The last axis of more than one element that only `own` walks along, -1: none. */
-static int last_own(const opf_stage *stage, const opf_expr *own, const opf_expr *other)
-{
+static int last_own(const opf_stage *stage, const opf_expr *own, const opf_expr *other) {
     for (int k = stage->n_axes - 1; k >= 0; k--)
         if (!opf_is_value(stage->extents[k], 1) && opf_expr_has_var(own, k) && !opf_expr_has_var(other, k))
             return k;
@@ -90,15 +84,13 @@ static int last_own(const opf_stage *stage, const opf_expr *own, const opf_expr 
 
 /* Columns are those of the operand that is not shared, and long enough for that; it does not walk along the other's rows, if there is
  * more than one. */
-static bool columns_are_own(const opf_stage *stage, const opf_expr *shared, const opf_expr *own)
-{
+static bool columns_are_own(const opf_stage *stage, const opf_expr *shared, const opf_expr *own) {
     int column = last_own(stage, own, shared), row = last_own(stage, shared, own);
     return column > row && opf_dim_nominal(stage->extents[column]) >= SHORT;
 }
 
 /* A tensor read as it is, along its last axis: packed at build time where it is constant, else read in place. */
-static bool lies_well(const opf_sums *sums, const opf_stage *stage, const opf_expr *shared, const opf_expr *own)
-{
+static bool lies_well(const opf_sums *sums, const opf_stage *stage, const opf_expr *shared, const opf_expr *own) {
     if (own->kind != OPF_EXPR_LOAD || own->index >= sums->n_inputs)
         return false;
     const opf_value *value = sums->group->stages.inputs.data[own->index];
@@ -108,8 +100,7 @@ static bool lies_well(const opf_sums *sums, const opf_stage *stage, const opf_ex
 }
 
 /* One operand of each sum is the same; the others are as the tile wants them, all constant or none. */
-static bool share_operand(opf_sums *sums)
-{
+static bool share_operand(opf_sums *sums) {
     const opf_stage *stage = stage_at(sums, sums->at[0]);
     const opf_expr *own[MOST_SUMS];
     for (int arg = 0; arg < 2; arg++) {
@@ -140,8 +131,7 @@ typedef struct opf_dependence {
     bool found, elsewhere; /* a sum or what follows one is read; at another point than the reader's own */
 } opf_dependence;
 
-static bool meet_dependence(const opf_expr *e, void *data)
-{
+static bool meet_dependence(const opf_expr *e, void *data) {
     opf_dependence *d = data;
     int s = e->kind == OPF_EXPR_LOAD ? e->index - d->sums->n_inputs : -1;
     if (s < 0 || !d->sums->depends[s])
@@ -155,8 +145,7 @@ static bool meet_dependence(const opf_expr *e, void *data)
 }
 
 /* Whatever depends on a sum has its points and reads it there; every result does. */
-static bool follow_alike(opf_sums *sums)
-{
+static bool follow_alike(opf_sums *sums) {
     const opf_stage *first = stage_at(sums, sums->at[0]);
     for (int s = 0; s < sums->n_stages; s++) {
         const opf_stage *stage = stage_at(sums, s);
@@ -175,8 +164,7 @@ static bool follow_alike(opf_sums *sums)
     return true;
 }
 
-opf_rule_number opf_sums_fit(const opf_group *group, opf_pool *pool, opf_arena *scratch)
-{
+opf_rule_number opf_sums_fit(const opf_group *group, opf_pool *pool, opf_arena *scratch) {
     opf_sums sums = {.group = group, .pool = pool, .n_inputs = (int)group->stages.inputs.count, .n_stages = (int)group->stages.list.count};
     sums.depends = OPF_ARRAY(scratch, bool, sums.n_stages + 1);
     bool fits = find_sums(&sums) && share_operand(&sums) && follow_alike(&sums);

@@ -5,8 +5,7 @@
 
 static const char *name_or(const opf_node *node, const char *otherwise) { return node ? node->name : otherwise; }
 
-static void print_tree(const opf_fusion *fusion, opf_text *out)
-{
+static void print_tree(const opf_fusion *fusion, opf_text *out) {
     if (fusion->trace->tree.count == 0)
         return;
     opf_text_add(out, "where the ways of each node's results meet again (post-dominators), depth, largest kind on the ways:\n");
@@ -19,8 +18,7 @@ static void print_tree(const opf_fusion *fusion, opf_text *out)
     }
 }
 
-static void print_event(const opf_event *event, opf_text *out)
-{
+static void print_event(const opf_event *event, opf_text *out) {
     opf_text_printf(out, "  %s [%s]", event->joined ? "joined " : "refused", event->rule);
     if (event->source)
         opf_text_printf(out, " '%s' into '%s'", event->source->name, name_or(event->sink, "nothing"));
@@ -32,8 +30,7 @@ static void print_event(const opf_event *event, opf_text *out)
     opf_text_add(out, "\n");
 }
 
-void opf_trace_text(const opf_parts *parts, opf_text *out)
-{
+void opf_trace_text(const opf_parts *parts, opf_text *out) {
     for (size_t p = 0; p < parts->list.count; p++) {
         const opf_fusion *fusion = parts->list.data[p].fusion;
         if (fusion->graph->parent)
@@ -55,8 +52,7 @@ void opf_trace_text(const opf_parts *parts, opf_text *out)
 
 static json_t *name_json(const opf_node *node) { return opf_json_text(node ? node->name : NULL); }
 
-json_t *opf_trace_object(const opf_parts *parts)
-{
+json_t *opf_trace_object(const opf_parts *parts) {
     json_t *tree = json_array(), *events = json_array();
     for (size_t p = 0; p < parts->list.count; p++) {
         const opf_fusion *fusion = parts->list.data[p].fusion;

@@ -3,16 +3,14 @@
 
 enum { MOST_SIBLINGS = 8, MOST_USERS_NAMED = 4 };
 
-static const opf_group *group_of(const opf_fuser *fuser, const opf_node *node)
-{
+static const opf_group *group_of(const opf_fuser *fuser, const opf_node *node) {
     return fuser->fusion->groups.data[fuser->group_of[node->id]];
 }
 
 static const char *name_of(const opf_node *node) { return node ? node->name : NULL; }
 
 /* "'a', 'b' and 3 more": those who use the node's results. */
-static const char *users_of(const opf_fuser *fuser, const opf_node *node)
-{
+static const char *users_of(const opf_fuser *fuser, const opf_node *node) {
     opf_text text = {0};
     size_t count = 0;
     for (int k = 0; k < node->n_outputs; k++) {
@@ -28,8 +26,7 @@ static const char *users_of(const opf_fuser *fuser, const opf_node *node)
     return users;
 }
 
-static const char *printed(opf_fuser *fuser, const char *sentence, const opf_rule_words *words, const char *end)
-{
+static const char *printed(opf_fuser *fuser, const char *sentence, const opf_rule_words *words, const char *end) {
     opf_text text = {0};
     opf_words_print(sentence, words, &text);
     opf_text_add(&text, end);
@@ -39,8 +36,7 @@ static const char *printed(opf_fuser *fuser, const char *sentence, const opf_rul
 }
 
 /* Where the rule is switched off; of one that only hangs on others, where the first of those is. */
-static const char *switched_at(const opf_fuser *fuser, opf_rule_number rule)
-{
+static const char *switched_at(const opf_fuser *fuser, opf_rule_number rule) {
     const char *const *off = fuser->settings->off;
     for (int r = 0; !off[rule] && r < OPF_RULE_COUNT; r++)
         if (off[r])
@@ -48,8 +44,7 @@ static const char *switched_at(const opf_fuser *fuser, opf_rule_number rule)
     return off[rule];
 }
 
-static opf_rule_words words_of(opf_fuser *fuser, const opf_outcome *outcome, const opf_node *from, const opf_node *to, const opf_value *value)
-{
+static opf_rule_words words_of(opf_fuser *fuser, const opf_outcome *outcome, const opf_node *from, const opf_node *to, const opf_value *value) {
     opf_rule_words words = {
         .from = name_of(from), .from_kind = opf_kind_name(fuser->kinds[from->id]), .from_op = from->op,
         .to = name_of(to), .to_kind = opf_kind_name(fuser->kinds[to->id]),
@@ -74,8 +69,7 @@ static opf_rule_words words_of(opf_fuser *fuser, const opf_outcome *outcome, con
 }
 
 /* A use that is refused only because a rule is off: which one would have joined it. */
-static opf_outcome as_switched(const opf_fuser *fuser, opf_outcome outcome, size_t edge)
-{
+static opf_outcome as_switched(const opf_fuser *fuser, opf_outcome outcome, size_t edge) {
     const opf_fusion *unrestricted = fuser->unrestricted;
     if (!unrestricted || outcome.matched || edge >= unrestricted->edges.count || opf_rules[outcome.rule].verdict != OPF_REFUSED)
         return outcome;
@@ -87,8 +81,7 @@ static opf_outcome as_switched(const opf_fuser *fuser, opf_outcome outcome, size
 }
 
 /* The smallest change that would allow it; NULL where nothing is refused. */
-static const char *remedy(opf_fuser *fuser, opf_rule_number rule, const opf_rule_words *words)
-{
+static const char *remedy(opf_fuser *fuser, opf_rule_number rule, const opf_rule_words *words) {
     const opf_remedy *remedy = &opf_remedies[rule];
     if (!remedy->sentence)
         return NULL;
@@ -97,8 +90,7 @@ static const char *remedy(opf_fuser *fuser, opf_rule_number rule, const opf_rule
 }
 
 /* The rule that settles the use, and what it speaks of. */
-static opf_outcome settle(opf_fuser *fuser, const opf_node *from, const opf_node *to, const opf_value *value)
-{
+static opf_outcome settle(opf_fuser *fuser, const opf_node *from, const opf_node *to, const opf_value *value) {
     if (fuser->folded[to->id])
         return (opf_outcome){.rule = opf_node_is_folded(to) ? OPF_RULE_FOLDED_USE : OPF_RULE_SHAPE_ONLY};
     if (fuser->folded[from->id])
@@ -113,8 +105,7 @@ static opf_outcome settle(opf_fuser *fuser, const opf_node *from, const opf_node
     return fuser->outcome_of_use ? fuser->outcome_of_use(fuser, from, to, value) : fuser->outcomes[from->id];
 }
 
-static void add_edge(opf_fuser *fuser, const opf_node *from, const opf_node *to, const opf_value *value)
-{
+static void add_edge(opf_fuser *fuser, const opf_node *from, const opf_node *to, const opf_value *value) {
     opf_outcome outcome = as_switched(fuser, settle(fuser, from, to, value), fuser->fusion->edges.count);
     opf_rule_words words = words_of(fuser, &outcome, from, to, value);
     opf_edge edge = {
@@ -132,8 +123,7 @@ static void add_edge(opf_fuser *fuser, const opf_node *from, const opf_node *to,
 }
 
 /* Distinct nodes of the graph that use the value, in graph order. */
-static int users(opf_fuser *fuser, const opf_value *value, opf_node **out)
-{
+static int users(opf_fuser *fuser, const opf_value *value, opf_node **out) {
     int count = 0;
     for (size_t u = 0; u < value->uses.count; u++) {
         opf_node *user = opf_node_within(value->uses.data[u].node, fuser->graph);
@@ -150,8 +140,7 @@ static int users(opf_fuser *fuser, const opf_value *value, opf_node **out)
 }
 
 /* A pair that is apart only because rules are off. */
-static opf_sibling switched_pair(opf_fuser *fuser, opf_sibling pair)
-{
+static opf_sibling switched_pair(opf_fuser *fuser, opf_sibling pair) {
     size_t at = fuser->fusion->siblings.count;
     if (!fuser->unrestricted || at >= fuser->unrestricted->siblings.count || pair.verdict != OPF_REFUSED || fuser->unrestricted->siblings.data[at].verdict != OPF_FUSED)
         return pair;
@@ -163,8 +152,7 @@ static opf_sibling switched_pair(opf_fuser *fuser, opf_sibling pair)
 }
 
 /* Pairs among the first users of a value. Single numbers are in the code of each, and constants are shared by chance. */
-static void add_siblings(opf_fuser *fuser, const opf_value *value)
-{
+static void add_siblings(opf_fuser *fuser, const opf_value *value) {
     if (value->constant || value->content || value->uses.count < 2)
         return;
     opf_node **list = OPF_ARRAY(fuser->arena, opf_node *, value->uses.count);
@@ -177,8 +165,7 @@ static void add_siblings(opf_fuser *fuser, const opf_value *value)
             OPF_PUSH(fuser->arena, &fuser->fusion->siblings, switched_pair(fuser, opf_siblings_compare(fuser, list[a], list[b], value)));
 }
 
-void opf_fusion_explain(opf_fuser *fuser)
-{
+void opf_fusion_explain(opf_fuser *fuser) {
     for (size_t i = 0; i < fuser->graph->inputs.count; i++)
         add_siblings(fuser, fuser->graph->inputs.data[i]);
     for (int i = 0; i < fuser->n_nodes; i++) {

@@ -30,8 +30,7 @@ static const struct {
 
 static const opf_group *group_of(const opf_fuser *fuser, const opf_node *node) { return fuser->fusion->groups.data[fuser->group_of[node->id]]; }
 
-static bool reads(const opf_group *group, const opf_value *value)
-{
+static bool reads(const opf_group *group, const opf_value *value) {
     for (size_t i = 0; i < group->stages.inputs.count; i++)
         if (group->stages.inputs.data[i] == value)
             return true;
@@ -39,8 +38,7 @@ static bool reads(const opf_group *group, const opf_value *value)
 }
 
 /* A computed value that one of them reads and the other does not. */
-static const opf_value *difference(const opf_group *a, const opf_group *b)
-{
+static const opf_value *difference(const opf_group *a, const opf_group *b) {
     for (size_t i = 0; i < a->stages.inputs.count; i++)
         if (!a->stages.inputs.data[i]->constant && !reads(b, a->stages.inputs.data[i]))
             return a->stages.inputs.data[i];
@@ -48,8 +46,7 @@ static const opf_value *difference(const opf_group *a, const opf_group *b)
 }
 
 /* What `to` reads that hangs on the results of `from`; NULL where nothing does. Groups stand in execution order. */
-static const opf_value *awaited(const opf_fuser *fuser, const opf_group *from, const opf_group *to)
-{
+static const opf_value *awaited(const opf_fuser *fuser, const opf_group *from, const opf_group *to) {
     const opf_value *last = NULL;
     opf_arena *scratch = opf_arena_new();
     bool *reached = OPF_ARRAY(scratch, bool, fuser->fusion->groups.count + 1);
@@ -70,8 +67,7 @@ static const opf_value *awaited(const opf_fuser *fuser, const opf_group *from, c
 
 static bool is_step_of_its_own(const opf_group *group) { return group->step == OPF_STEP_LIBRARY || group->step == OPF_STEP_CONTROL; }
 
-static opf_sibling_rule judge(const opf_fuser *fuser, const opf_node *a, const opf_node *b, const char **blocker)
-{
+static opf_sibling_rule judge(const opf_fuser *fuser, const opf_node *a, const opf_node *b, const char **blocker) {
     const opf_group *group_a = group_of(fuser, a), *group_b = group_of(fuser, b);
     opf_policy policy = fuser->fusion->policy;
     if (group_a == group_b)
@@ -98,8 +94,7 @@ static opf_sibling_rule judge(const opf_fuser *fuser, const opf_node *a, const o
 }
 
 /* A sentence of the table; its fields have numbers, which arguments fill in any order. */
-static const char *filled(opf_arena *arena, const char *sentence, const opf_sibling *pair, const char *blocker)
-{
+static const char *filled(opf_arena *arena, const char *sentence, const opf_sibling *pair, const char *blocker) {
     const char *const words[] = {pair->a->name, pair->b->name, pair->shared->name, blocker ? blocker : "?"};
     opf_text text = {0};
     for (const char *at = sentence, *field; *at; at = field + 4) {
@@ -114,8 +109,7 @@ static const char *filled(opf_arena *arena, const char *sentence, const opf_sibl
     return string;
 }
 
-opf_sibling opf_siblings_compare(const opf_fuser *fuser, const opf_node *a, const opf_node *b, const opf_value *shared)
-{
+opf_sibling opf_siblings_compare(const opf_fuser *fuser, const opf_node *a, const opf_node *b, const opf_value *shared) {
     const char *blocker = NULL;
     opf_sibling_rule rule = judge(fuser, a, b, &blocker);
     bool turned = rule == BEHIND && group_of(fuser, a)->id > group_of(fuser, b)->id;

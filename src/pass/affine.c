@@ -6,8 +6,7 @@
 
 #include "pass/edit.h"
 
-static bool all_finite(const opf_affine *affine)
-{
+static bool all_finite(const opf_affine *affine) {
     for (int64_t c = 0; c < affine->channels; c++)
         if (!isfinite(affine->factor[c]) || !isfinite(affine->shift[c]))
             return false;
@@ -16,8 +15,7 @@ static bool all_finite(const opf_affine *affine)
 
 /* ---- batch normalisation ---- */
 
-static const char *training(const opf_node *norm)
-{
+static const char *training(const opf_node *norm) {
     bool training = norm->opset < 7 ? !opf_node_int(norm, "is_test", 0) : opf_node_int(norm, "training_mode", 0) != 0;
     if (training)
         return "it is in training mode";
@@ -28,8 +26,7 @@ static const char *training(const opf_node *norm)
 }
 
 /* scale * (x - mean) / sqrt(variance + epsilon) + bias */
-static const char *read_norm(opf_affine *out, const opf_node *norm)
-{
+static const char *read_norm(opf_affine *out, const opf_node *norm) {
     static const char NOT_CONSTANT[] = "its scale, bias, mean and variance are not all constants with one number a channel";
     const char *problem = training(norm);
     if (problem)
@@ -61,8 +58,7 @@ static const char *read_norm(opf_affine *out, const opf_node *norm)
 /* ---- sums and products with a constant ---- */
 
 /* The axis of a value of `rank` axes that a constant's elements run along, -1 where it has one element, -2 where it has several such axes. */
-static int axis_of(const opf_tensor *tensor, int rank)
-{
+static int axis_of(const opf_tensor *tensor, int rank) {
     int axis = -1;
     for (int k = 0; k < tensor->rank; k++)
         if (tensor->dims[k] != 1)
@@ -70,8 +66,7 @@ static int axis_of(const opf_tensor *tensor, int rank)
     return axis;
 }
 
-static bool same_shape(const opf_value *a, const opf_value *b)
-{
+static bool same_shape(const opf_value *a, const opf_value *b) {
     if (a->rank != b->rank || a->dtype != b->dtype)
         return false;
     for (int k = 0; k < a->rank; k++)
@@ -80,14 +75,12 @@ static bool same_shape(const opf_value *a, const opf_value *b)
     return true;
 }
 
-static void apply(char op, double number, double *factor, double *shift)
-{
+static void apply(char op, double number, double *factor, double *shift) {
     *factor = op == '*' ? number : op == '/' ? 1 / number : op == 'r' ? -1 : 1;
     *shift = op == '+' || op == 'r' ? number : op == '-' ? -number : 0;
 }
 
-static const char *read_scalar(opf_affine *out, const opf_node *node, char op)
-{
+static const char *read_scalar(opf_affine *out, const opf_node *node, char op) {
     const opf_value *result = node->outputs[0];
     for (int k = 0; k < 2; k++) {
         const opf_value *x = node->inputs[k], *other = node->inputs[1 - k];
@@ -105,8 +98,7 @@ static const char *read_scalar(opf_affine *out, const opf_node *node, char op)
     return "its other operand is no constant along one axis";
 }
 
-const char *opf_affine_read(opf_affine *out, const opf_node *node)
-{
+const char *opf_affine_read(opf_affine *out, const opf_node *node) {
     static const struct { const char *op; char sign; } scalar[] = {{"Add", '+'}, {"Sub", '-'}, {"Mul", '*'}, {"Div", '/'}};
     if (node->domain[0] || node->n_outputs < 1 || !node->outputs[0] || !opf_value_is_typed(node->outputs[0]))
         return "it is no such operator";
@@ -123,8 +115,7 @@ const char *opf_affine_read(opf_affine *out, const opf_node *node)
 
 /* ---- together ---- */
 
-void opf_affine_spread(opf_affine *affine, int axis, int64_t channels, opf_arena *arena)
-{
+void opf_affine_spread(opf_affine *affine, int axis, int64_t channels, opf_arena *arena) {
     if (affine->axis >= 0 && affine->channels == channels)
         return;
     double *factor = OPF_ARRAY(arena, double, channels), *shift = OPF_ARRAY(arena, double, channels);
@@ -135,8 +126,7 @@ void opf_affine_spread(opf_affine *affine, int axis, int64_t channels, opf_arena
     *affine = (opf_affine){affine->input, axis, channels, factor, shift, affine->cancels};
 }
 
-bool opf_affine_chain(opf_affine *out, const opf_affine *first, const opf_affine *second, opf_arena *arena)
-{
+bool opf_affine_chain(opf_affine *out, const opf_affine *first, const opf_affine *second, opf_arena *arena) {
     if (first->axis >= 0 && second->axis >= 0 && (first->axis != second->axis || first->channels != second->channels))
         return false;
     opf_affine a = *first, b = *second;
@@ -152,8 +142,7 @@ bool opf_affine_chain(opf_affine *out, const opf_affine *first, const opf_affine
     return all_finite(out);
 }
 
-void opf_affine_gather(opf_affine_run *out, opf_node *first, const opf_affine *of_first)
-{
+void opf_affine_gather(opf_affine_run *out, opf_node *first, const opf_affine *of_first) {
     opf_arena *arena = first->graph->module->arena;
     *out = (opf_affine_run){.whole = *of_first};
     OPF_PUSH(arena, &out->nodes, first);

@@ -3,8 +3,7 @@
 
 #include "ops/control.h"
 
-static void replace_by_branch(opf_node *node, size_t at)
-{
+static void replace_by_branch(opf_node *node, size_t at) {
     opf_graph *graph = node->graph, *branch = node->control->graphs[node->control->taken];
     opf_graph_splice(branch, graph, at);
     for (int k = 0; k < node->n_outputs; k++)
@@ -15,8 +14,7 @@ static void replace_by_branch(opf_node *node, size_t at)
     opf_graph_renumber(graph);
 }
 
-opf_status opf_pass_branches(opf_graph *graph)
-{
+opf_status opf_pass_branches(opf_graph *graph) {
     for (size_t i = 0; i < graph->nodes.count;) {
         opf_node *node = graph->nodes.data[i];
         if (node->control && node->control->kind == OPF_CONTROL_IF && node->control->taken >= 0)

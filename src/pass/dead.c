@@ -2,8 +2,7 @@
  * table's, and harmless beside that of opf_graph_remove_dead itself. */
 #include "pass/edit.h"
 
-opf_status opf_pass_dead(opf_graph *graph)
-{
+opf_status opf_pass_dead(opf_graph *graph) {
     opf_graph_remove_dead(graph);
     return OPF_OK;
 }

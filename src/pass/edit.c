@@ -3,8 +3,7 @@
 
 #include <stdio.h>
 
-void opf_pass_note(const opf_node *node, const char *format, ...)
-{
+void opf_pass_note(const opf_node *node, const char *format, ...) {
     char message[512];
     va_list arguments;
     va_start(arguments, format);
@@ -13,20 +12,17 @@ void opf_pass_note(const opf_node *node, const char *format, ...)
     opf_diag_add(node->graph->module->diags, OPF_NOTE, "pass", opf_node_place(node), "%s", message);
 }
 
-void opf_pass_remove(opf_node *node, const char *why, const opf_node *into)
-{
+void opf_pass_remove(opf_node *node, const char *why, const opf_node *into) {
     opf_module *module = node->graph->module;
     OPF_PUSH(module->arena, &module->removed, (opf_removed){node->name, why, into ? into->name : NULL});
     opf_node_remove(node);
 }
 
-bool opf_value_has_single_use(const opf_value *value)
-{
+bool opf_value_has_single_use(const opf_value *value) {
     return !value->is_output && value->uses.count == 1 && value->uses.data[0].node->graph == value->graph;
 }
 
-const opf_tensor *opf_known_tensor(const opf_value *value)
-{
+const opf_tensor *opf_known_tensor(const opf_value *value) {
     if (value->constant)
         return value->constant;
     int64_t dims[OPF_MAX_RANK];
@@ -50,8 +46,7 @@ const opf_tensor *opf_known_tensor(const opf_value *value)
     return tensor;
 }
 
-double *opf_constant_numbers(const opf_value *value, int64_t elements)
-{
+double *opf_constant_numbers(const opf_value *value, int64_t elements) {
     const opf_tensor *tensor = value ? opf_known_tensor(value) : NULL;
     if (!tensor || tensor->elements != elements || !opf_dtype_is_float(tensor->dtype))
         return NULL;
@@ -61,8 +56,7 @@ double *opf_constant_numbers(const opf_value *value, int64_t elements)
     return numbers;
 }
 
-opf_value *opf_constant_like(opf_graph *graph, opf_dtype dtype, int rank, const int64_t *dims, const double *numbers)
-{
+opf_value *opf_constant_like(opf_graph *graph, opf_dtype dtype, int rank, const int64_t *dims, const double *numbers) {
     opf_tensor *tensor = opf_tensor_zeros(graph->module->arena, dtype, rank, dims, NULL);
     for (int64_t i = 0; i < tensor->elements; i++)
         opf_dtype_store(dtype, (void *)tensor->data, (size_t)i, numbers[i]);

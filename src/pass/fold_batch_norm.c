@@ -21,8 +21,7 @@ typedef struct opf_folding {
 } opf_folding;
 
 /* The weight's axis of output channels, per operator. */
-static bool find_axis(opf_folding *folding)
-{
+static bool find_axis(opf_folding *folding) {
     const opf_node *node = folding->producer;
     folding->groups = 1;
     if (node->domain[0])
@@ -41,8 +40,7 @@ static bool find_axis(opf_folding *folding)
 }
 
 /* Reads the weight; NULL, or why it cannot be changed. */
-static const char *read_weight(opf_folding *folding)
-{
+static const char *read_weight(opf_folding *folding) {
     const opf_value *value = folding->producer->inputs[1];
     const opf_tensor *weight = folding->weight = value ? value->constant : NULL;
     if (!weight)
@@ -58,24 +56,21 @@ static const char *read_weight(opf_folding *folding)
 }
 
 /* NULL where a number does not fit the type. */
-static opf_value *new_constant(const opf_folding *folding, int rank, const int64_t *dims, int64_t count, const double *numbers)
-{
+static opf_value *new_constant(const opf_folding *folding, int rank, const int64_t *dims, int64_t count, const double *numbers) {
     for (int64_t i = 0; i < count; i++)
         if (!isfinite(opf_dtype_round(folding->weight->dtype, numbers[i])))
             return NULL;
     return opf_constant_like(folding->producer->graph, folding->weight->dtype, rank, dims, numbers);
 }
 
-static inline void keep_greater(int lanes, int32_t *most, const int32_t *bits)
-{
+static inline void keep_greater(int lanes, int32_t *most, const int32_t *bits) {
     for (int lane = 0; lane < lanes; lane++)
         most[lane] = (bits[lane] & INT32_MAX) > most[lane] ? bits[lane] & INT32_MAX : most[lane];
 }
 
 /* The greatest |x| of float32 elements at any address, not less than any that is infinite or no number: bit patterns of
  * magnitudes are ordered as the magnitudes are. */
-static double greatest_float(const unsigned char *from, int64_t count)
-{
+static double greatest_float(const unsigned char *from, int64_t count) {
     enum { LANES = 16 };
     int32_t most[LANES] = {0}, bits[LANES] = {0};
     int64_t whole = count / LANES * LANES;
@@ -91,8 +86,7 @@ static double greatest_float(const unsigned char *from, int64_t count)
     return opf_dtype_load(OPF_FLOAT32, most, 0);
 }
 
-static bool products_fit(const opf_tensor *weight, int64_t first, int64_t count, double factor)
-{
+static bool products_fit(const opf_tensor *weight, int64_t first, int64_t count, double factor) {
     if (fabs(factor) <= 1)
         return true;
     if (weight->dtype == OPF_FLOAT32)
@@ -103,13 +97,11 @@ static bool products_fit(const opf_tensor *weight, int64_t first, int64_t count,
     return true;
 }
 
-static bool same_layout(const opf_scaling *a, const opf_scaling *b)
-{
+static bool same_layout(const opf_scaling *a, const opf_scaling *b) {
     return a->channels == b->channels && a->stride == b->stride && a->group == b->group;
 }
 
-static bool only_shifts(const opf_folding *folding)
-{
+static bool only_shifts(const opf_folding *folding) {
     for (int64_t c = 0; c < folding->channels; c++)
         if (folding->factor[c] != 1)
             return false;
@@ -117,8 +109,7 @@ static bool only_shifts(const opf_folding *folding)
 }
 
 /* The weight with the factors, which are applied when it is read; NULL where a product does not fit its type. */
-static opf_value *new_weight(const opf_folding *folding)
-{
+static opf_value *new_weight(const opf_folding *folding) {
     const opf_tensor *weight = folding->weight;
     if (only_shifts(folding))
         return folding->producer->inputs[1];
@@ -142,8 +133,7 @@ static opf_value *new_weight(const opf_folding *folding)
 }
 
 /* The producer's bias, one number a channel (Gemm may give one for all, and weighs it); NULL where it is of another form. */
-static double *old_bias(const opf_folding *folding)
-{
+static double *old_bias(const opf_folding *folding) {
     const opf_node *node = folding->producer;
     opf_arena *arena = node->graph->module->arena;
     const opf_value *value = node->n_inputs > 2 ? node->inputs[2] : NULL;
@@ -162,8 +152,7 @@ static double *old_bias(const opf_folding *folding)
     return bias;
 }
 
-static opf_value *new_bias(const opf_folding *folding)
-{
+static opf_value *new_bias(const opf_folding *folding) {
     double *bias = old_bias(folding);
     if (!bias)
         return NULL;
@@ -172,8 +161,7 @@ static opf_value *new_bias(const opf_folding *folding)
     return new_constant(folding, 1, &folding->channels, folding->channels, bias);
 }
 
-static void grow_inputs(opf_node *node, int count)
-{
+static void grow_inputs(opf_node *node, int count) {
     if (node->n_inputs >= count)
         return;
     opf_value **inputs = OPF_ARRAY(node->graph->module->arena, opf_value *, count);
@@ -183,8 +171,7 @@ static void grow_inputs(opf_node *node, int count)
 }
 
 /* What the producer computes from now on is the last result of the run, and it bears its name. */
-static void take_run(const opf_folding *folding)
-{
+static void take_run(const opf_folding *folding) {
     opf_node *producer = folding->producer, *const *nodes = folding->run.nodes.data;
     size_t count = folding->run.nodes.count;
     for (size_t k = 0; k < count; k++) {
@@ -199,8 +186,7 @@ static void take_run(const opf_folding *folding)
         opf_pass_remove(nodes[k], "its numbers are constants: folded into the weights and the bias in front of it", producer);
 }
 
-static const char *fold(opf_folding *folding)
-{
+static const char *fold(opf_folding *folding) {
     opf_node *producer = folding->producer;
     opf_value *weight = new_weight(folding), *bias = new_bias(folding);
     if (!weight || !bias)
@@ -222,8 +208,7 @@ static const char NOTHING[] = "";
 static bool is_norm(const opf_node *node) { return strcmp(node->op, "BatchNormalization") == 0 && !node->domain[0]; }
 
 /* The producer of what the node scales and shifts, where a Conv, ConvTranspose or Gemm is one. */
-static opf_node *find_producer(const opf_node *norm)
-{
+static opf_node *find_producer(const opf_node *norm) {
     for (int k = 0; k < norm->n_inputs && k < 2; k++) {
         opf_node *producer = norm->inputs[k] ? norm->inputs[k]->producer : NULL;
         opf_folding folding = {.producer = producer};
@@ -234,8 +219,7 @@ static opf_node *find_producer(const opf_node *norm)
 }
 
 /* The numbers of the node, one a channel. */
-static const char *read_numbers(opf_folding *folding)
-{
+static const char *read_numbers(opf_folding *folding) {
     opf_affine affine;
     const opf_node *norm = folding->norm;
     const char *problem = opf_affine_read(&affine, norm);
@@ -257,8 +241,7 @@ static const char *read_numbers(opf_folding *folding)
 }
 
 /* NULL where the node is folded, else why it is not. */
-static const char *visit(opf_node *norm)
-{
+static const char *visit(opf_node *norm) {
     opf_folding folding = {.norm = norm, .producer = find_producer(norm)};
     if (!folding.producer || !find_axis(&folding))
         return NOTHING;
@@ -272,8 +255,7 @@ static const char *visit(opf_node *norm)
     return problem ? problem : fold(&folding);
 }
 
-opf_status opf_pass_fold_batch_norm(opf_graph *graph)
-{
+opf_status opf_pass_fold_batch_norm(opf_graph *graph) {
     for (size_t i = 0; i < graph->nodes.count;) {
         opf_node *node = graph->nodes.data[i];
         const char *problem = visit(node);

@@ -7,8 +7,7 @@
 enum { LARGEST = 16 << 20, SMALL = 64 << 10, MOST_GROWTH = 4 };
 
 /* Bytes of all results, -1 where one has no fixed size or no plain type. */
-static int64_t result_bytes(const opf_node *node)
-{
+static int64_t result_bytes(const opf_node *node) {
     int64_t total = 0;
     for (int k = 0; k < node->n_outputs; k++) {
         const opf_value *value = node->outputs[k];
@@ -24,16 +23,14 @@ static int64_t result_bytes(const opf_node *node)
     return total;
 }
 
-static bool holds_graphs(const opf_node *node)
-{
+static bool holds_graphs(const opf_node *node) {
     for (int a = 0; a < node->n_attrs; a++)
         if (node->attrs[a].kind == OPF_ATTR_GRAPH || node->attrs[a].kind == OPF_ATTR_GRAPHS)
             return true;
     return false;
 }
 
-static bool is_candidate(const opf_node *node)
-{
+static bool is_candidate(const opf_node *node) {
     const opf_op *op = opf_node_op(node);
     if (!op || (op->flags & OPF_OP_STATEFUL) || opf_node_is_folded(node) || holds_graphs(node))
         return false;
@@ -44,8 +41,7 @@ static bool is_candidate(const opf_node *node)
 }
 
 /* The inputs as tensors, NULL where one is not known in numbers; `*bytes` is their sum. */
-static const opf_tensor **input_tensors(const opf_node *node, int64_t *bytes)
-{
+static const opf_tensor **input_tensors(const opf_node *node, int64_t *bytes) {
     const opf_tensor **tensors = OPF_ARRAY(node->graph->module->arena, const opf_tensor *, node->n_inputs + 1);
     *bytes = 0;
     for (int k = 0; k < node->n_inputs; k++) {
@@ -60,8 +56,7 @@ static const opf_tensor **input_tensors(const opf_node *node, int64_t *bytes)
 }
 
 /* The node's results become constants and keep their names. */
-static void replace_by(opf_node *node, opf_tensor *const *results)
-{
+static void replace_by(opf_node *node, opf_tensor *const *results) {
     for (int k = 0; k < node->n_outputs; k++) {
         opf_value *value = node->outputs[k];
         if (!value || !results[k])
@@ -72,8 +67,7 @@ static void replace_by(opf_node *node, opf_tensor *const *results)
     opf_pass_remove(node, "its inputs are constants: it was computed beforehand", NULL);
 }
 
-static opf_status visit(opf_node *node)
-{
+static opf_status visit(opf_node *node) {
     int64_t in_bytes, out_bytes = result_bytes(node);
     if (node->held || !is_candidate(node) || out_bytes < 0)
         return OPF_OK;
@@ -92,8 +86,7 @@ static opf_status visit(opf_node *node)
     return OPF_OK;
 }
 
-opf_status opf_pass_fold_constants(opf_graph *graph)
-{
+opf_status opf_pass_fold_constants(opf_graph *graph) {
     for (size_t i = 0; i < graph->nodes.count;) {
         opf_node *node = graph->nodes.data[i];
         opf_status status = visit(node);

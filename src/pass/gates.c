@@ -14,8 +14,7 @@ typedef OPF_VEC(opf_gate_set) opf_gate_sets;
 
 /* ---- which set waits for which ---- */
 
-static bool share_readers(const opf_gate_set *a, const opf_gate_set *b)
-{
+static bool share_readers(const opf_gate_set *a, const opf_gate_set *b) {
     for (size_t i = 0; i < a->readers.count; i++)
         for (size_t j = 0; j < b->readers.count; j++)
             if (a->readers.data[i] == b->readers.data[j])
@@ -24,8 +23,7 @@ static bool share_readers(const opf_gate_set *a, const opf_gate_set *b)
 }
 
 /* Does the value depend on one of the set's pieces? Nodes in front of the set's own are not followed. */
-static bool depends(const opf_value *value, const opf_gate_set *on, opf_map *seen)
-{
+static bool depends(const opf_value *value, const opf_gate_set *on, opf_map *seen) {
     const opf_node *node = value->producer;
     for (int k = 0; k < on->count; k++)
         if (value == on->pieces[k])
@@ -41,8 +39,7 @@ static bool depends(const opf_value *value, const opf_gate_set *on, opf_map *see
 
 /* Does the work on the set's pieces meet that on the pieces of one that is cut, which does not wait for it? In the steps of a
  * recurrence, which meet too, the later one does. */
-static bool stands_beside(const opf_gate_set *set, const opf_gate_sets *cut)
-{
+static bool stands_beside(const opf_gate_set *set, const opf_gate_sets *cut) {
     for (size_t k = 0; k < cut->count; k++) {
         opf_map seen = opf_map_new(set->graph->module->arena);
         if (share_readers(set, &cut->data[k]) && !depends(cut->data[k].last->inputs[0], set, &seen))
@@ -53,8 +50,7 @@ static bool stands_beside(const opf_gate_set *set, const opf_gate_sets *cut)
 
 /* ---- all sets of a graph ---- */
 
-static bool stands_in(const opf_gate_sets *sets, const opf_node *product)
-{
+static bool stands_in(const opf_gate_sets *sets, const opf_node *product) {
     for (size_t k = 0; k < sets->count; k++)
         for (int j = 0; j < sets->data[k].n_products; j++)
             if (sets->data[k].products[j] == product)
@@ -62,8 +58,7 @@ static bool stands_in(const opf_gate_sets *sets, const opf_node *product)
     return false;
 }
 
-static bool any_stands_in(const opf_gate_sets *sets, const opf_gate_set *set)
-{
+static bool any_stands_in(const opf_gate_sets *sets, const opf_gate_set *set) {
     for (int j = 0; j < set->n_products; j++)
         if (stands_in(sets, set->products[j]))
             return true;
@@ -71,8 +66,7 @@ static bool any_stands_in(const opf_gate_sets *sets, const opf_gate_set *set)
 }
 
 /* In the order in which operands become known, the last first. */
-static void insert(opf_arena *arena, opf_gate_sets *sets, opf_gate_set set)
-{
+static void insert(opf_arena *arena, opf_gate_sets *sets, opf_gate_set set) {
     OPF_PUSH(arena, sets, set);
     for (size_t at = sets->count - 1; at > 0 && opf_gates_is_later(sets->data[at].last, sets->data[at - 1].last); at--) {
         opf_gate_set earlier = sets->data[at - 1];
@@ -81,8 +75,7 @@ static void insert(opf_arena *arena, opf_gate_sets *sets, opf_gate_set set)
     }
 }
 
-static opf_gate_sets find_all(opf_graph *graph)
-{
+static opf_gate_sets find_all(opf_graph *graph) {
     opf_arena *arena = graph->module->arena;
     opf_gate_sets sets = {0};
     opf_gate_set set;
@@ -99,8 +92,7 @@ static opf_gate_sets find_all(opf_graph *graph)
     return sets;
 }
 
-opf_status opf_pass_gates(opf_graph *graph)
-{
+opf_status opf_pass_gates(opf_graph *graph) {
     opf_gate_sets sets = find_all(graph), cut = {0};
     opf_gate_parts parts = {0};
     bool changed = false;

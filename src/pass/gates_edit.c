@@ -8,8 +8,7 @@ enum { SLICE_VERSION = 10 /* from which on a Slice has its bounds as inputs */ }
 /* ---- nodes ---- */
 
 /* NULL: it could not be typed. */
-static opf_value *new_node(const opf_gate_set *set, const opf_node *from, const char *op, int version, int n_inputs, opf_value *const *inputs)
-{
+static opf_value *new_node(const opf_gate_set *set, const opf_node *from, const char *op, int version, int n_inputs, opf_value *const *inputs) {
     opf_node *node = opf_node_new(set->graph, from->name, op, "", version, n_inputs, 1);
     for (int k = 0; k < n_inputs; k++)
         opf_node_set_input(node, k, inputs[k]);
@@ -20,23 +19,20 @@ static opf_value *new_node(const opf_gate_set *set, const opf_node *from, const 
     return opf_node_type(node) == OPF_OK ? node->outputs[0] : NULL;
 }
 
-static opf_value *int_constant(const opf_gate_set *set, int64_t number)
-{
+static opf_value *int_constant(const opf_gate_set *set, int64_t number) {
     double as_double = (double)number;
     int64_t one = 1;
     return opf_constant_like(set->graph, OPF_INT64, 1, &one, &as_double);
 }
 
-static opf_value *sliced(const opf_gate_set *set, const opf_node *from, opf_value *value, int piece)
-{
+static opf_value *sliced(const opf_gate_set *set, const opf_node *from, opf_value *value, int piece) {
     opf_value *const inputs[] = {value, int_constant(set, piece * set->width), int_constant(set, (piece + 1) * set->width), int_constant(set, value->rank - 1)};
     return new_node(set, from, "Slice", from->opset < SLICE_VERSION ? SLICE_VERSION : from->opset, 4, inputs);
 }
 
 /* ---- constants ---- */
 
-static opf_value *known_part(const opf_gate_parts *parts, const opf_gate_part *wanted)
-{
+static opf_value *known_part(const opf_gate_parts *parts, const opf_gate_part *wanted) {
     for (size_t k = 0; k < parts->list.count; k++) {
         const opf_gate_part *part = &parts->list.data[k];
         if (part->count == wanted->count && part->axis == wanted->axis && part->piece == wanted->piece && memcmp(part->from, wanted->from, sizeof part->from) == 0)
@@ -45,15 +41,13 @@ static opf_value *known_part(const opf_gate_parts *parts, const opf_gate_part *w
     return NULL;
 }
 
-static opf_value *add_part(const opf_gate_set *set, opf_gate_parts *parts, opf_gate_part part, opf_value *made)
-{
+static opf_value *add_part(const opf_gate_set *set, opf_gate_parts *parts, opf_gate_part part, opf_value *made) {
     part.made = made;
     OPF_PUSH(set->graph->module->arena, &parts->list, part);
     return made;
 }
 
-static int64_t elements_behind(const opf_tensor *tensor, int axis)
-{
+static int64_t elements_behind(const opf_tensor *tensor, int axis) {
     int64_t inner = 1;
     for (int k = axis + 1; k < tensor->rank; k++)
         inner *= tensor->dims[k];
@@ -61,8 +55,7 @@ static int64_t elements_behind(const opf_tensor *tensor, int axis)
 }
 
 /* Elements of a constant whose position along `axis` belongs to the piece. */
-static opf_value *part_of(const opf_gate_set *set, opf_gate_parts *parts, const opf_value *value, int axis, int piece)
-{
+static opf_value *part_of(const opf_gate_set *set, opf_gate_parts *parts, const opf_value *value, int axis, int piece) {
     opf_gate_part part = {.from = {value}, .count = 1, .axis = axis, .piece = piece};
     opf_value *known = known_part(parts, &part);
     if (known)
@@ -79,8 +72,7 @@ static opf_value *part_of(const opf_gate_set *set, opf_gate_parts *parts, const 
 }
 
 /* The constants that the products have as this input, one behind the other along `axis`; of one element: that for all columns. */
-static opf_value *joined(const opf_gate_set *set, opf_gate_parts *parts, int input, int axis)
-{
+static opf_value *joined(const opf_gate_set *set, opf_gate_parts *parts, int input, int axis) {
     opf_gate_part part = {.count = set->count, .axis = axis, .piece = -1};
     for (int k = 0; k < set->count; k++)
         part.from[k] = set->products[k]->inputs[input];
@@ -109,16 +101,14 @@ static opf_value *joined(const opf_gate_set *set, opf_gate_parts *parts, int inp
 static int column_axis(const opf_node *product) { return opf_node_int(product, "transB", 0) ? 0 : 1; }
 static bool has_bias(const opf_node *product) { return product->n_inputs > 2 && product->inputs[2]; }
 
-static opf_value *product_piece(const opf_gate_set *set, opf_gate_parts *parts, const opf_node *product, int piece)
-{
+static opf_value *product_piece(const opf_gate_set *set, opf_gate_parts *parts, const opf_node *product, int piece) {
     opf_value *inputs[3] = {product->inputs[0], part_of(set, parts, product->inputs[1], column_axis(product), piece), NULL};
     if (has_bias(product))
         inputs[2] = product->inputs[2]->constant->elements == 1 ? product->inputs[2] : part_of(set, parts, product->inputs[2], 0, piece);
     return new_node(set, product, product->op, product->opset, has_bias(product) ? 3 : 2, inputs);
 }
 
-static bool holds(const opf_gate_set *set, const opf_value *value, const opf_node *product)
-{
+static bool holds(const opf_gate_set *set, const opf_value *value, const opf_node *product) {
     if (value->producer == product)
         return true;
     return opf_gates_is_sum(set, value) && (holds(set, value->producer->inputs[0], product) || holds(set, value->producer->inputs[1], product));
@@ -127,8 +117,7 @@ static bool holds(const opf_gate_set *set, const opf_value *value, const opf_nod
 static bool has_columns(const opf_value *value) { return value->rank > 0 && !opf_is_value(value->dims[value->rank - 1], 1); }
 
 /* The piece of what a term of the sum gives; NULL: it could not be typed. */
-static opf_value *piece_of(const opf_gate_set *set, opf_gate_parts *parts, opf_value *value, int piece)
-{
+static opf_value *piece_of(const opf_gate_set *set, opf_gate_parts *parts, opf_value *value, int piece) {
     if (value->producer && value->producer == set->last)
         return product_piece(set, parts, value->producer, piece);
     if (holds(set, value, set->last)) {
@@ -141,8 +130,7 @@ static opf_value *piece_of(const opf_gate_set *set, opf_gate_parts *parts, opf_v
 }
 
 /* The pieces stay the values that they are, with their names, and come from new nodes. */
-static opf_status replace_pieces(const opf_gate_set *set, opf_value *const *made)
-{
+static opf_status replace_pieces(const opf_gate_set *set, opf_value *const *made) {
     for (int k = 0; k < set->count; k++)
         if (!made[k])
             return OPF_ERROR_INTERNAL;
@@ -155,16 +143,14 @@ static opf_status replace_pieces(const opf_gate_set *set, opf_value *const *made
     return OPF_OK;
 }
 
-opf_status opf_gates_cut(const opf_gate_set *set, opf_gate_parts *parts)
-{
+opf_status opf_gates_cut(const opf_gate_set *set, opf_gate_parts *parts) {
     opf_value *made[OPF_GATES_MOST];
     for (int k = 0; k < set->count; k++)
         made[k] = piece_of(set, parts, set->whole, k);
     return replace_pieces(set, made);
 }
 
-static opf_value *join_products(const opf_gate_set *set, opf_gate_parts *parts)
-{
+static opf_value *join_products(const opf_gate_set *set, opf_gate_parts *parts) {
     const opf_node *first = set->products[0];
     opf_value *inputs[3] = {first->inputs[0], joined(set, parts, 1, column_axis(first)), NULL};
     if (has_bias(first))
@@ -175,16 +161,14 @@ static opf_value *join_products(const opf_gate_set *set, opf_gate_parts *parts)
     return whole;
 }
 
-opf_status opf_gates_slice(const opf_gate_set *set, opf_gate_parts *parts)
-{
+opf_status opf_gates_slice(const opf_gate_set *set, opf_gate_parts *parts) {
     opf_value *made[OPF_GATES_MOST] = {NULL}, *whole = set->whole ? set->whole : join_products(set, parts);
     for (int k = 0; whole && k < set->count; k++)
         made[k] = sliced(set, set->pieces[k]->producer, whole, k);
     return replace_pieces(set, made);
 }
 
-void opf_gates_remove_unread(const opf_gate_set *set)
-{
+void opf_gates_remove_unread(const opf_gate_set *set) {
     for (bool changed = true; changed;) {
         changed = false;
         for (size_t i = 0; i < set->nodes.count; i++) {

@@ -14,8 +14,7 @@ enum {
 
 /* ---- the pieces ---- */
 
-static int64_t last_size(const opf_value *value)
-{
+static int64_t last_size(const opf_value *value) {
     int64_t size = 0;
     return value->rank > 0 && opf_is_int(value->dims[value->rank - 1], &size) ? size : 0;
 }
@@ -23,15 +22,13 @@ static int64_t last_size(const opf_value *value)
 /* Where a value that is moved out of the whole lies in it: per axis of the whole, over the value's own axes. */
 typedef struct opf_position { const opf_expr *index[OPF_MAX_RANK]; } opf_position;
 
-static bool is_mover(const opf_node *node)
-{
+static bool is_mover(const opf_node *node) {
     const opf_op *op = opf_node_op(node);
     return op && !node->held && !op->scalar && !(op->flags & (OPF_OP_STATEFUL | OPF_OP_LIBRARY | OPF_OP_CONTROL | OPF_OP_LISTS));
 }
 
 /* The position of a result whose every element is one of `value`, which lies at `from`. */
-static bool moved(const opf_gate_set *set, const opf_call *call, int output, const opf_value *value, const opf_position *from, opf_position *to)
-{
+static bool moved(const opf_gate_set *set, const opf_call *call, int output, const opf_value *value, const opf_position *from, opf_position *to) {
     const opf_stage *stage = call->stages.list.data[call->results[output]];
     const opf_expr *load = stage->body;
     if (stage->combiner != OPF_COMBINE_NONE || load->kind != OPF_EXPR_LOAD || (size_t)load->index >= call->stages.inputs.count ||
@@ -43,8 +40,7 @@ static bool moved(const opf_gate_set *set, const opf_call *call, int output, con
 }
 
 /* Columns of the whole, in their order and with all its rows: from which one on? -1: it is no piece. */
-static int64_t piece_begin(const opf_gate_set *set, const opf_value *value, const opf_position *at)
-{
+static int64_t piece_begin(const opf_gate_set *set, const opf_value *value, const opf_position *at) {
     opf_pool *pool = set->graph->module->pool;
     int last = set->whole->rank - 1;
     int64_t begin;
@@ -58,8 +54,7 @@ static int64_t piece_begin(const opf_gate_set *set, const opf_value *value, cons
     return opf_is_int(opf_sub(pool, at->index[last], opf_var(pool, last)), &begin) ? begin : -1;
 }
 
-static bool add_piece(opf_gate_set *set, int64_t begin, opf_value *piece)
-{
+static bool add_piece(opf_gate_set *set, int64_t begin, opf_value *piece) {
     int64_t width = last_size(piece);
     if (width < NARROWEST || begin % width || begin / width >= OPF_GATES_MOST || (set->width && set->width != width))
         return false;
@@ -73,8 +68,7 @@ static bool add_piece(opf_gate_set *set, int64_t begin, opf_value *piece)
 }
 
 /* Follows all uses of a value that was moved out of the whole; false where one leads to anything but pieces. */
-static bool follow(opf_gate_set *set, opf_value *value, const opf_position *at, int moves)
-{
+static bool follow(opf_gate_set *set, opf_value *value, const opf_position *at, int moves) {
     opf_arena *arena = set->graph->module->arena;
     for (size_t u = 0; u < value->uses.count; u++) {
         opf_node *user = value->uses.data[u].node;
@@ -95,8 +89,7 @@ static bool follow(opf_gate_set *set, opf_value *value, const opf_position *at, 
     return value->uses.count > 0;
 }
 
-static bool find_pieces(opf_gate_set *set)
-{
+static bool find_pieces(opf_gate_set *set) {
     opf_position whole;
     for (int k = 0; k < set->whole->rank; k++)
         whole.index[k] = opf_var(set->graph->module->pool, k);
@@ -105,8 +98,7 @@ static bool find_pieces(opf_gate_set *set)
 
 /* ---- the products ---- */
 
-static bool is_product(const opf_node *node)
-{
+static bool is_product(const opf_node *node) {
     bool matmul = strcmp(node->op, "MatMul") == 0, gemm = strcmp(node->op, "Gemm") == 0;
     if (node->domain[0] || node->held || (!matmul && !gemm) || node->inputs[0]->rank < 2 || node->inputs[1]->rank != 2)
         return false;
@@ -114,30 +106,26 @@ static bool is_product(const opf_node *node)
     return !bias || (bias->constant && bias->rank == 1);
 }
 
-bool opf_gates_is_product(const opf_node *node)
-{
+bool opf_gates_is_product(const opf_node *node) {
     if (!is_product(node))
         return false;
     const opf_tensor *weights = node->inputs[1]->constant;
     return weights && weights->elements <= MOST_WEIGHTS && !weights->scaling && weights->dtype == OPF_FLOAT32;
 }
 
-bool opf_gates_is_later(const opf_node *a, const opf_node *b)
-{
+bool opf_gates_is_later(const opf_node *a, const opf_node *b) {
     const opf_node *first = a->inputs[0]->producer, *second = b->inputs[0]->producer;
     int known = first && first->graph == a->graph ? first->id : -1, then = second && second->graph == b->graph ? second->id : -1;
     return known != then ? known > then : a->id > b->id;
 }
 
-bool opf_gates_is_sum(const opf_gate_set *set, const opf_value *value)
-{
+bool opf_gates_is_sum(const opf_gate_set *set, const opf_value *value) {
     const opf_node *node = value->producer;
     return node && node->graph == set->graph && strcmp(node->op, "Add") == 0 && !node->domain[0] && !node->held &&
            (value == set->whole || opf_value_has_single_use(value));
 }
 
-static void add_product(opf_gate_set *set, opf_node *node)
-{
+static void add_product(opf_gate_set *set, opf_node *node) {
     if (set->n_products == OPF_GATES_TERMS)
         return;
     set->products[set->n_products++] = node;
@@ -147,8 +135,7 @@ static void add_product(opf_gate_set *set, opf_node *node)
 }
 
 /* Whatever is added has all the columns, or one for all. */
-static bool find_products(opf_gate_set *set, opf_value *value)
-{
+static bool find_products(opf_gate_set *set, opf_value *value) {
     opf_node *node = value->producer;
     if (opf_gates_is_sum(set, value)) {
         OPF_PUSH(set->graph->module->arena, &set->nodes, node);
@@ -162,22 +149,19 @@ static bool find_products(opf_gate_set *set, opf_value *value)
 
 /* ---- who reads the pieces ---- */
 
-static bool same_shape(const opf_value *a, const opf_value *b)
-{
+static bool same_shape(const opf_value *a, const opf_value *b) {
     for (int k = 0; k < a->rank; k++)
         if (a->rank != b->rank || a->dims[k] != b->dims[k])
             return false;
     return a->rank == b->rank;
 }
 
-static bool is_element_wise(const opf_node *node, const opf_value *like)
-{
+static bool is_element_wise(const opf_node *node, const opf_value *like) {
     const opf_op *op = opf_node_op(node);
     return op && op->scalar && !node->held && node->graph == like->graph && node->n_outputs == 1 && node->outputs[0] && same_shape(node->outputs[0], like);
 }
 
-static void add_readers(opf_gate_set *set, const opf_value *value, int further)
-{
+static void add_readers(opf_gate_set *set, const opf_value *value, int further) {
     for (size_t u = 0; u < value->uses.count && further > 0; u++) {
         const opf_node *user = value->uses.data[u].node;
         bool known = !is_element_wise(user, value) || set->readers.count == MOST_READERS;
@@ -191,8 +175,7 @@ static void add_readers(opf_gate_set *set, const opf_value *value, int further)
 }
 
 /* Nothing but element-wise work of their own shape reads the pieces. */
-static bool find_readers(opf_gate_set *set)
-{
+static bool find_readers(opf_gate_set *set) {
     for (int k = 0; k < set->count; k++) {
         const opf_value *piece = set->pieces[k];
         for (size_t u = 0; u < piece->uses.count; u++)
@@ -208,8 +191,7 @@ static bool find_readers(opf_gate_set *set)
 /* ---- sets ---- */
 
 /* The first product of the sum, known or not; NULL: there is none. */
-static const opf_node *product_in(const opf_gate_set *set, const opf_value *value)
-{
+static const opf_node *product_in(const opf_gate_set *set, const opf_value *value) {
     const opf_node *node = value->producer;
     if (opf_gates_is_sum(set, value)) {
         const opf_node *first = product_in(set, node->inputs[0]);
@@ -218,8 +200,7 @@ static const opf_node *product_in(const opf_gate_set *set, const opf_value *valu
     return node && node->graph == set->graph && is_product(node) ? node : NULL;
 }
 
-bool opf_gates_find_cut(opf_graph *graph, opf_value *whole, opf_gate_set *set)
-{
+bool opf_gates_find_cut(opf_graph *graph, opf_value *whole, opf_gate_set *set) {
     *set = (opf_gate_set){.graph = graph, .whole = whole};
     const opf_node *product = whole->dtype == OPF_FLOAT32 && whole->rank >= 2 ? product_in(set, whole) : NULL;
     if (!product || !find_pieces(set) || !find_readers(set))
@@ -232,22 +213,19 @@ bool opf_gates_find_cut(opf_graph *graph, opf_value *whole, opf_gate_set *set)
     return set->n_products > 0;
 }
 
-static bool same_attributes(const opf_node *a, const opf_node *b)
-{
+static bool same_attributes(const opf_node *a, const opf_node *b) {
     return opf_node_int(a, "transA", 0) == opf_node_int(b, "transA", 0) && opf_node_int(a, "transB", 0) == opf_node_int(b, "transB", 0) &&
            opf_node_float(a, "alpha", 1) == opf_node_float(b, "alpha", 1) && opf_node_float(a, "beta", 1) == opf_node_float(b, "beta", 1);
 }
 
 static bool has_bias(const opf_node *node) { return node->n_inputs > 2 && node->inputs[2]; }
 
-static bool are_alike(const opf_node *a, const opf_node *b)
-{
+static bool are_alike(const opf_node *a, const opf_node *b) {
     const opf_tensor *first = a->inputs[1]->constant, *second = b->inputs[1]->constant;
     return a->op == b->op && same_attributes(a, b) && has_bias(a) == has_bias(b) && first->dims[0] == second->dims[0] && first->dims[1] == second->dims[1];
 }
 
-bool opf_gates_find_apart(opf_graph *graph, opf_value *operand, opf_gate_set *set)
-{
+bool opf_gates_find_apart(opf_graph *graph, opf_value *operand, opf_gate_set *set) {
     *set = (opf_gate_set){.graph = graph};
     for (size_t u = 0; u < operand->uses.count; u++) {
         opf_node *node = operand->uses.data[u].node;

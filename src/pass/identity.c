@@ -4,8 +4,7 @@
 #include "pass/edit.h"
 
 /* The input that the node's result equals element for element, NULL where it computes something. */
-static opf_value *handed_on(const opf_call *call)
-{
+static opf_value *handed_on(const opf_call *call) {
     if (call->node->n_outputs == 0 || call->results[0] < 0 || (size_t)call->results[0] >= call->stages.list.count)
         return NULL;
     const opf_stage *stage = call->stages.list.data[call->results[0]];
@@ -26,21 +25,18 @@ static opf_value *handed_on(const opf_call *call)
 }
 
 /* A model output must be made by something: a value that is an input, a constant or another output is no substitute. */
-static bool may_replace(const opf_value *output, const opf_value *input)
-{
+static bool may_replace(const opf_value *output, const opf_value *input) {
     return !output->is_output || (input->producer && !input->is_output && input->graph == output->graph);
 }
 
-static bool others_unused(const opf_node *node)
-{
+static bool others_unused(const opf_node *node) {
     for (int k = 1; k < node->n_outputs; k++)
         if (node->outputs[k] && (node->outputs[k]->uses.count > 0 || node->outputs[k]->is_output))
             return false;
     return true;
 }
 
-static opf_status visit(opf_node *node)
-{
+static opf_status visit(opf_node *node) {
     const opf_op *op = opf_node_op(node);
     if (!op || node->held || (op->flags & OPF_OP_STATEFUL) || opf_node_is_folded(node) || node->n_outputs == 0 || !others_unused(node))
         return OPF_OK;
@@ -54,8 +50,7 @@ static opf_status visit(opf_node *node)
     return OPF_OK;
 }
 
-opf_status opf_pass_identity(opf_graph *graph)
-{
+opf_status opf_pass_identity(opf_graph *graph) {
     for (size_t i = 0; i < graph->nodes.count;) {
         opf_node *node = graph->nodes.data[i];
         opf_status status = visit(node);

@@ -14,8 +14,7 @@ typedef struct opf_steps { opf_dtype dtype; double scale, zero_point; } opf_step
 /* Quotients of scales in this range neither overflow nor vanish. */
 static const double LEAST_SCALE = 0x1p-100, MOST_SCALE = 0x1p100;
 
-static bool single_number(const opf_value *value, double *number)
-{
+static bool single_number(const opf_value *value, double *number) {
     if (!value->constant || value->constant->elements != 1)
         return false;
     *number = opf_tensor_get(value->constant, 0);
@@ -25,8 +24,7 @@ static bool single_number(const opf_value *value, double *number)
 static bool is_quantised(opf_dtype dtype) { return opf_dtype_is_integer(dtype) && (opf_dtype_bits(dtype) == 8 || opf_dtype_bits(dtype) == 16); }
 
 /* Between the integers of `quantised` and the float32 numbers of `numbers`, by one scale in float32. */
-static bool read_steps(const opf_node *node, const char *op, const opf_value *quantised, const opf_value *numbers, opf_steps *out)
-{
+static bool read_steps(const opf_node *node, const char *op, const opf_value *quantised, const opf_value *numbers, opf_steps *out) {
     if (!node || strcmp(node->op, op) != 0 || !is_quantised(quantised->dtype) || numbers->dtype != OPF_FLOAT32 || node->inputs[1]->dtype != OPF_FLOAT32)
         return false;
     if (opf_node_int(node, "precision", OPF_FLOAT32) != OPF_FLOAT32 && opf_node_int(node, "precision", 0) != 0)
@@ -37,8 +35,7 @@ static bool read_steps(const opf_node *node, const char *op, const opf_value *qu
            (!shifted || single_number(node->inputs[2], &out->zero_point));
 }
 
-static bool same_steps(const opf_steps *a, const opf_steps *b)
-{
+static bool same_steps(const opf_steps *a, const opf_steps *b) {
     return a->dtype == b->dtype && a->scale == b->scale && a->zero_point == b->zero_point;
 }
 
@@ -47,8 +44,7 @@ static bool same_steps(const opf_steps *a, const opf_steps *b)
 typedef struct opf_look { bool moves, takes_largest; } opf_look;
 
 /* Conditions and indices are no numbers that move; what stands outside of a window of a maximum is less than all. */
-static bool look(const opf_expr *e, void *data)
-{
+static bool look(const opf_expr *e, void *data) {
     opf_look *seen = data;
     if (!opf_dtype_is_float((opf_dtype)e->dtype))
         return true;
@@ -58,8 +54,7 @@ static bool look(const opf_expr *e, void *data)
     return true;
 }
 
-static bool only_moves(const opf_call *call)
-{
+static bool only_moves(const opf_call *call) {
     if (call->library || call->control || call->stages.list.count == 0)
         return false;
     for (size_t s = 0; s < call->stages.list.count; s++) {
@@ -77,8 +72,7 @@ static bool only_moves(const opf_call *call)
 /* ---- the pairs around it ---- */
 
 /* Every floating operand is dequantised by one scale and zero point. */
-static bool same_operands(const opf_node *node, opf_steps *steps)
-{
+static bool same_operands(const opf_node *node, opf_steps *steps) {
     bool any = false;
     for (int k = 0; k < node->n_inputs; k++) {
         const opf_value *value = node->inputs[k];
@@ -94,8 +88,7 @@ static bool same_operands(const opf_node *node, opf_steps *steps)
 }
 
 /* Every result is quantised by the same, once, and used for nothing else. */
-static bool same_results(const opf_node *node, const opf_steps *steps)
-{
+static bool same_results(const opf_node *node, const opf_steps *steps) {
     for (int k = 0; k < node->n_outputs; k++) {
         const opf_value *value = node->outputs[k];
         opf_steps own;
@@ -112,16 +105,14 @@ static bool same_results(const opf_node *node, const opf_steps *steps)
 
 /* ---- the change ---- */
 
-static void set_operands(opf_node *node, opf_value *const *values)
-{
+static void set_operands(opf_node *node, opf_value *const *values) {
     for (int k = 0; k < node->n_inputs; k++)
         if (node->inputs[k] != values[k])
             opf_node_set_input(node, k, values[k]);
 }
 
 /* Does the operator take integers of this type? */
-static bool takes_integers(opf_node *node, opf_dtype dtype)
-{
+static bool takes_integers(opf_node *node, opf_dtype dtype) {
     opf_call *call = opf_call_new(node, true);
     if (opf_call_run(call) != OPF_OK)
         return false;
@@ -131,8 +122,7 @@ static bool takes_integers(opf_node *node, opf_dtype dtype)
     return true;
 }
 
-static opf_status move_integers(opf_node *node, opf_dtype dtype)
-{
+static opf_status move_integers(opf_node *node, opf_dtype dtype) {
     opf_arena *arena = node->graph->module->arena;
     opf_value **numbers = opf_arena_copy(arena, node->inputs, (size_t)node->n_inputs * sizeof *numbers);
     opf_value **integers = opf_arena_copy(arena, node->inputs, (size_t)node->n_inputs * sizeof *integers);
@@ -160,8 +150,7 @@ static opf_status move_integers(opf_node *node, opf_dtype dtype)
 }
 
 /* A user's kernel stands for the node or one beside it. */
-static bool is_held(const opf_node *node)
-{
+static bool is_held(const opf_node *node) {
     bool held = node->held;
     for (int k = 0; k < node->n_inputs; k++)
         held = held || (node->inputs[k] && node->inputs[k]->producer && node->inputs[k]->producer->held);
@@ -171,8 +160,7 @@ static bool is_held(const opf_node *node)
     return held;
 }
 
-static opf_status visit(opf_node *node)
-{
+static opf_status visit(opf_node *node) {
     opf_steps steps = {0};
     opf_call *call;
     const opf_op *op = opf_node_op(node);
@@ -182,8 +170,7 @@ static opf_status visit(opf_node *node)
     return status == OPF_OK && only_moves(call) ? move_integers(node, steps.dtype) : status;
 }
 
-opf_status opf_pass_quantised_moves(opf_graph *graph)
-{
+opf_status opf_pass_quantised_moves(opf_graph *graph) {
     for (size_t i = 0; i < graph->nodes.count; i++) {
         opf_node *node = graph->nodes.data[i];
         size_t before = graph->nodes.count;

@@ -12,8 +12,7 @@ static const double MOST_CANCELLED = 1024;
 
 static bool is_norm(const opf_node *node) { return strcmp(node->op, "BatchNormalization") == 0 && !node->domain[0]; }
 
-static bool holds_norm(const opf_affine_run *run)
-{
+static bool holds_norm(const opf_affine_run *run) {
     for (size_t k = 0; k < run->nodes.count; k++)
         if (is_norm(run->nodes.data[k]))
             return true;
@@ -21,8 +20,7 @@ static bool holds_norm(const opf_affine_run *run)
 }
 
 /* Each is rounded once: none becomes infinite, and no factor loses its last bits by being next to zero. */
-static bool fit(opf_dtype dtype, const opf_affine *affine)
-{
+static bool fit(opf_dtype dtype, const opf_affine *affine) {
     for (int64_t c = 0; c < affine->channels; c++) {
         double factor = opf_dtype_round(dtype, affine->factor[c]);
         bool small = dtype == OPF_FLOAT32 && fabs(affine->factor[c]) < (double)0x1p-126;
@@ -32,8 +30,7 @@ static bool fit(opf_dtype dtype, const opf_affine *affine)
     return true;
 }
 
-static opf_value *numbers_of(const opf_node *node, const opf_affine *affine, const double *numbers)
-{
+static opf_value *numbers_of(const opf_node *node, const opf_affine *affine, const double *numbers) {
     const opf_value *result = node->outputs[0];
     int64_t dims[OPF_MAX_RANK];
     int rank = affine->axis < 0 ? 0 : result->rank - affine->axis;
@@ -43,8 +40,7 @@ static opf_value *numbers_of(const opf_node *node, const opf_affine *affine, con
 }
 
 /* The node computes `op` of two operands and nothing else. */
-static opf_status become(opf_node *node, const char *op, opf_value *x, opf_value *constant)
-{
+static opf_status become(opf_node *node, const char *op, opf_value *x, opf_value *constant) {
     enum { VERSION = 13 }; /* meaning the same in later ones */
     for (int i = 0; i < node->n_inputs; i++)
         opf_node_set_input(node, i, NULL);
@@ -59,8 +55,7 @@ static opf_status become(opf_node *node, const char *op, opf_value *x, opf_value
 }
 
 /* The first of several nodes scales; in front of one alone a new node does. */
-static opf_node *scaling_node(const opf_affine_run *run)
-{
+static opf_node *scaling_node(const opf_affine_run *run) {
     opf_node *first = run->nodes.data[0];
     if (run->nodes.count > 1)
         return first;
@@ -71,14 +66,12 @@ static opf_node *scaling_node(const opf_affine_run *run)
 }
 
 /* Training outputs that nobody reads would keep the node from being anything else. */
-static void drop_other_results(opf_node *node)
-{
+static void drop_other_results(opf_node *node) {
     for (int k = 1; k < node->n_outputs; k++)
         opf_node_set_output(node, k, NULL);
 }
 
-static opf_status rewrite(const opf_affine_run *run)
-{
+static opf_status rewrite(const opf_affine_run *run) {
     size_t count = run->nodes.count;
     opf_node *first = run->nodes.data[0], *last = run->nodes.data[count - 1];
     opf_value *x = first->inputs[run->whole.input];
@@ -101,8 +94,7 @@ static opf_status rewrite(const opf_affine_run *run)
     return status;
 }
 
-static opf_status visit(opf_node *node)
-{
+static opf_status visit(opf_node *node) {
     opf_affine affine;
     opf_affine_run run;
     if (node->held || opf_affine_read(&affine, node))
@@ -114,16 +106,14 @@ static opf_status visit(opf_node *node)
 }
 
 /* Steps that are found from the numbers of a run make a last bit into another integer, and that into another step further on. */
-static bool quantises_as_it_runs(const opf_graph *graph)
-{
+static bool quantises_as_it_runs(const opf_graph *graph) {
     for (size_t i = 0; i < graph->nodes.count; i++)
         if (strcmp(graph->nodes.data[i]->op, "DynamicQuantizeLinear") == 0)
             return true;
     return false;
 }
 
-opf_status opf_pass_scale_shift(opf_graph *graph)
-{
+opf_status opf_pass_scale_shift(opf_graph *graph) {
     opf_status status = OPF_OK;
     if (opf_module_is_exact(graph->module) || quantises_as_it_runs(graph))
         return OPF_OK;

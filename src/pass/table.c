@@ -16,8 +16,7 @@ size_t opf_pass_count(void) { return OPF_COUNT(passes); }
 const opf_pass *opf_pass_at(size_t index) { return &passes[index]; }
 
 /* Sub-graphs first: what a graph captures is then in its final form when its own turn comes. */
-static opf_status run_inside(const opf_pass *pass, opf_graph *graph)
-{
+static opf_status run_inside(const opf_pass *pass, opf_graph *graph) {
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const opf_node *node = graph->nodes.data[i];
         for (int a = 0; a < node->n_attrs; a++) {
@@ -34,14 +33,12 @@ static opf_status run_inside(const opf_pass *pass, opf_graph *graph)
     return pass->run(graph);
 }
 
-opf_status opf_pass_run(const opf_pass *pass, opf_module *module)
-{
+opf_status opf_pass_run(const opf_pass *pass, opf_module *module) {
     opf_status status = run_inside(pass, module->graph);
     return status == OPF_OK ? opf_graph_check(module->graph, pass->name) : status;
 }
 
-opf_status opf_passes_run(opf_module *module, unsigned policy)
-{
+opf_status opf_passes_run(opf_module *module, unsigned policy) {
     for (size_t i = 0; i < OPF_COUNT(passes); i++) {
         if (!(passes[i].policies & 1u << policy))
             continue;

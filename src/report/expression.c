@@ -13,38 +13,33 @@ typedef struct opf_formulas {
     bool *line;                /* per stage: has a line of its own */
 } opf_formulas;
 
-static const opf_expr *put_in(opf_pool *pool, const opf_expr *leaf, void *data)
-{
+static const opf_expr *put_in(opf_pool *pool, const opf_expr *leaf, void *data) {
     opf_formulas *formulas = data;
     if (leaf->kind != OPF_EXPR_LOAD || leaf->index < formulas->n_inputs || formulas->line[leaf->index - formulas->n_inputs])
         return NULL;
     return opf_expr_bind(pool, formulas->bodies[leaf->index - formulas->n_inputs], leaf->n_args, leaf->args);
 }
 
-static bool count(const opf_expr *e, void *data)
-{
+static bool count(const opf_expr *e, void *data) {
     (void)e;
     ++*(int *)data;
     return true;
 }
 
-static int size_of(const opf_formulas *formulas, const opf_expr *e)
-{
+static int size_of(const opf_formulas *formulas, const opf_expr *e) {
     int size = 0;
     opf_expr_visit(formulas->pool, e, count, &size);
     return size;
 }
 
-static int result_of(const opf_group *group, size_t stage)
-{
+static int result_of(const opf_group *group, size_t stage) {
     for (size_t r = 0; r < group->results.count; r++)
         if (group->results.data[r].stage == (int)stage)
             return (int)r;
     return -1;
 }
 
-static opf_formulas formulas_of(const opf_group *group, opf_pool *pool, opf_arena *arena)
-{
+static opf_formulas formulas_of(const opf_group *group, opf_pool *pool, opf_arena *arena) {
     size_t n = group->stages.list.count;
     opf_formulas formulas = {group, pool, arena, (int)group->stages.inputs.count, OPF_ARRAY(arena, const opf_expr *, n + 1),
                              OPF_ARRAY(arena, const opf_expr *, n + 1), OPF_ARRAY(arena, bool, n + 1)};
@@ -59,13 +54,11 @@ static opf_formulas formulas_of(const opf_group *group, opf_pool *pool, opf_aren
 
 /* ---- printing ---- */
 
-static const char *axis_name(const opf_stage *stage, int axis, opf_arena *arena)
-{
+static const char *axis_name(const opf_stage *stage, int axis, opf_arena *arena) {
     return stage->axis_names && stage->axis_names[axis] ? stage->axis_names[axis] : opf_arena_printf(arena, "i%d", axis);
 }
 
-static void print_line(const opf_formulas *formulas, size_t s, const char *const *tensors, opf_text *out)
-{
+static void print_line(const opf_formulas *formulas, size_t s, const char *const *tensors, opf_text *out) {
     static const char *const combiners[OPF_COMBINE_COUNT] = {"", "sum", "product", "min", "max", "and", "or", "argmin", "argmax", "last argmin", "last argmax"};
     const opf_stage *stage = formulas->group->stages.list.data[s];
     int n_vars = stage->n_axes + stage->n_reduce;
@@ -90,8 +83,7 @@ static void print_line(const opf_formulas *formulas, size_t s, const char *const
     opf_text_add(out, "\n");
 }
 
-void opf_print_expression(const opf_group *group, opf_pool *pool, opf_text *out)
-{
+void opf_print_expression(const opf_group *group, opf_pool *pool, opf_text *out) {
     opf_arena *arena = opf_arena_new();
     opf_formulas formulas = formulas_of(group, pool, arena);
     size_t n = group->stages.list.count;

@@ -7,8 +7,7 @@
 
 enum { LONGEST_NAME = 36 };
 
-static const char *kind_colour(opf_kind kind)
-{
+static const char *kind_colour(opf_kind kind) {
     switch (kind) {
     case OPF_KIND_ELEMWISE: return "#c8e6c9";
     case OPF_KIND_BROADCAST: return "#dcedc8";
@@ -20,8 +19,7 @@ static const char *kind_colour(opf_kind kind)
 }
 
 /* Length of the UTF-8 sequence at `c`, 0 where there is none. */
-static size_t sequence(const unsigned char *c)
-{
+static size_t sequence(const unsigned char *c) {
     size_t length = c[0] < 0x80 ? 1 : c[0] >= 0xC2 && c[0] < 0xE0 ? 2 : c[0] >= 0xE0 && c[0] < 0xF0 ? 3 : c[0] >= 0xF0 && c[0] < 0xF5 ? 4 : 0;
     for (size_t k = 1; k < length; k++)
         if ((c[k] & 0xC0) != 0x80)
@@ -30,8 +28,7 @@ static size_t sequence(const unsigned char *c)
 }
 
 /* Text inside a DOT string: names come from files and may hold anything. */
-static void escaped(const char *string, opf_text *out)
-{
+static void escaped(const char *string, opf_text *out) {
     const unsigned char *c = (const unsigned char *)string;
     while (*c) {
         size_t length = sequence(c);
@@ -46,8 +43,7 @@ static void escaped(const char *string, opf_text *out)
 }
 
 /* The end of a long name says more than its beginning: "…/attention/self/query/MatMul". */
-static const char *short_name(const char *name)
-{
+static const char *short_name(const char *name) {
     size_t length = strlen(name);
     if (length <= LONGEST_NAME)
         return name;
@@ -57,16 +53,14 @@ static const char *short_name(const char *name)
     return end;
 }
 
-static void label(const char *name, opf_text *out)
-{
+static void label(const char *name, opf_text *out) {
     const char *shown = short_name(name);
     if (shown != name)
         opf_text_add(out, "…");
     escaped(shown, out);
 }
 
-static void print_node(const opf_node *node, opf_kind kind, const char *indent, opf_text *out)
-{
+static void print_node(const opf_node *node, opf_kind kind, const char *indent, opf_text *out) {
     opf_text_printf(out, "%sn%d [label=\"", indent, node->id);
     label(node->name, out);
     opf_text_add(out, "\\n");
@@ -81,8 +75,7 @@ static void print_node(const opf_node *node, opf_kind kind, const char *indent, 
     opf_text_printf(out, "\", fillcolor=\"%s\"%s];\n", kind_colour(kind), opf_node_is_folded(node) ? ", style=\"rounded,filled,dashed\"" : "");
 }
 
-static void print_group(const opf_group *group, opf_text *out)
-{
+static void print_group(const opf_group *group, opf_text *out) {
     static const char *const styles[] = {"rounded,filled", "rounded,filled,bold", "rounded,dashed", "rounded,dotted"};
     opf_text_printf(out, "  subgraph cluster_%d {\n    label=\"%d %s\\n%s\"; style=\"%s\"; fillcolor=\"#f5f5f5\"; color=\"#616161\";\n", group->id,
                     group->id, opf_step_kind_name(group->step), opf_kind_name(group->kind), styles[group->step]);
@@ -91,16 +84,14 @@ static void print_group(const opf_group *group, opf_text *out)
     opf_text_add(out, "  }\n");
 }
 
-static void print_type(const opf_value *value, opf_text *out)
-{
+static void print_type(const opf_value *value, opf_text *out) {
     opf_text type = {0};
     opf_value_print_type(value, &type);
     escaped(opf_text_string(&type), out);
     opf_text_free(&type);
 }
 
-static void print_port(const char *id, size_t index, const opf_value *value, const char *name, opf_text *out)
-{
+static void print_port(const char *id, size_t index, const opf_value *value, const char *name, opf_text *out) {
     opf_text_printf(out, "  %s%zu [shape=ellipse, fillcolor=\"#ffffff\", label=\"", id, index);
     label(name, out);
     opf_text_add(out, "\\n");
@@ -109,8 +100,7 @@ static void print_port(const char *id, size_t index, const opf_value *value, con
 }
 
 /* A value that stays inside a group is drawn thin and grey: it is never stored. */
-static void print_edge(const char *from, int from_number, const char *to, int to_number, const opf_value *value, bool stored, opf_text *out)
-{
+static void print_edge(const char *from, int from_number, const char *to, int to_number, const opf_value *value, bool stored, opf_text *out) {
     opf_text_printf(out, "  %s%d -> %s%d [label=\"", from, from_number, to, to_number);
     print_type(value, out);
     opf_text_printf(out, "\"%s];\n", stored ? "" : ", color=\"#9e9e9e\", fontcolor=\"#9e9e9e\", style=dashed");
@@ -122,8 +112,7 @@ typedef struct opf_drawing {
     opf_text *out;
 } opf_drawing;
 
-static void print_uses(const opf_drawing *drawing, const opf_value *value, const char *from, int from_number, int from_group)
-{
+static void print_uses(const opf_drawing *drawing, const opf_value *value, const char *from, int from_number, int from_group) {
     for (size_t u = 0; u < value->uses.count; u++) {
         const opf_node *user = opf_node_within(value->uses.data[u].node, drawing->graph);
         bool stored = from_group < 0 || drawing->group_of[user->id] != from_group;
@@ -134,8 +123,7 @@ static void print_uses(const opf_drawing *drawing, const opf_value *value, const
             print_edge(from, from_number, "o", (int)o, value, true, drawing->out);
 }
 
-static void print_edges(const opf_drawing *drawing)
-{
+static void print_edges(const opf_drawing *drawing) {
     const opf_graph *graph = drawing->graph;
     for (size_t i = 0; i < graph->inputs.count; i++)
         print_uses(drawing, graph->inputs.data[i], "i", (int)i, -1);
@@ -147,8 +135,7 @@ static void print_edges(const opf_drawing *drawing)
     }
 }
 
-static void print_title(const opf_graph *graph, const opf_fusion *fusion, opf_text *out)
-{
+static void print_title(const opf_graph *graph, const opf_fusion *fusion, opf_text *out) {
     opf_text_add(out, "digraph opfuse {\n  label=\"");
     escaped(graph->module->path ? graph->module->path : "", out);
     opf_text_printf(out, ": %zu nodes", graph->nodes.count);
@@ -163,8 +150,7 @@ static void print_title(const opf_graph *graph, const opf_fusion *fusion, opf_te
                       "  edge [fontname=\"Helvetica\", fontsize=9, color=\"#424242\"];\n");
 }
 
-static void print_dot(const opf_graph *graph, const opf_fusion *fusion, opf_text *out)
-{
+static void print_dot(const opf_graph *graph, const opf_fusion *fusion, opf_text *out) {
     opf_drawing drawing = {.graph = graph, .out = out};
     print_title(graph, fusion, out);
     for (size_t i = 0; i < graph->inputs.count; i++)
@@ -188,8 +174,7 @@ static void print_dot(const opf_graph *graph, const opf_fusion *fusion, opf_text
     opf_text_add(out, "}\n");
 }
 
-opf_status opf_report_graph(const opf_graph *graph, const opf_fusion *fusion, const char *format, opf_text *out)
-{
+opf_status opf_report_graph(const opf_graph *graph, const opf_fusion *fusion, const char *format, opf_text *out) {
     bool svg = strcmp(format, "svg") == 0;
     if (!svg && strcmp(format, "dot") != 0) {
         opf_diag_add(graph->module->diags, OPF_ERROR, "usage", OPF_NO_PLACE, "unknown picture format '%s': dot and svg are known", format);

@@ -6,15 +6,13 @@
 
 #include "base/process.h"
 
-static opf_status report_missing(opf_severity severity, opf_diags *diags)
-{
+static opf_status report_missing(opf_severity severity, opf_diags *diags) {
     opf_diag *diag = opf_diag_add(diags, severity, "tool", OPF_NO_PLACE, "cannot run 'dot' (Graphviz), which lays out pictures");
     opf_diag_hint(diags, diag, "install graphviz (Debian: apt install graphviz); .dot files are written without it");
     return OPF_ERROR_SYSTEM;
 }
 
-static opf_status report_failure(int exit_code, const char *complaint, opf_severity severity, opf_diags *diags)
-{
+static opf_status report_failure(int exit_code, const char *complaint, opf_severity severity, opf_diags *diags) {
     opf_diag *diag = opf_diag_add(diags, severity, "tool", OPF_NO_PLACE, "'dot' (Graphviz) could not lay out the picture: exit status %d", exit_code);
     size_t length = strcspn(complaint, "\n");
     if (length > 0)
@@ -23,8 +21,7 @@ static opf_status report_failure(int exit_code, const char *complaint, opf_sever
     return OPF_ERROR_SYSTEM;
 }
 
-opf_status opf_layout(const char *dot, const char *form, opf_text *out, opf_severity severity, opf_diags *diags)
-{
+opf_status opf_layout(const char *dot, const char *form, opf_text *out, opf_severity severity, opf_diags *diags) {
     char option[32];
     snprintf(option, sizeof option, "-T%s", form);
     const char *const argv[] = {"dot", option, NULL};

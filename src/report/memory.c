@@ -9,8 +9,7 @@
 /* ---- numbers ---- */
 
 /* Where each slot begins when all have their nominal sizes. */
-static int64_t *slot_offsets(const opf_program *program, opf_arena *arena, int64_t *total)
-{
+static int64_t *slot_offsets(const opf_program *program, opf_arena *arena, int64_t *total) {
     int64_t *offsets = OPF_ARRAY(arena, int64_t, program->slots.count + 1);
     *total = 0;
     for (size_t s = 0; s < program->slots.count; s++) {
@@ -25,16 +24,14 @@ static int64_t *slot_offsets(const opf_program *program, opf_arena *arena, int64
     return offsets;
 }
 
-static int by_offset(const void *a, const void *b)
-{
+static int by_offset(const void *a, const void *b) {
     const opf_memory_buffer *x = a, *y = b;
     if (x->offset != y->offset)
         return x->offset < y->offset ? -1 : 1;
     return x->first_step < y->first_step ? -1 : x->first_step > y->first_step;
 }
 
-static void take_buffers(opf_memory_plan *plan, const opf_program *program, opf_arena *arena)
-{
+static void take_buffers(opf_memory_plan *plan, const opf_program *program, opf_arena *arena) {
     int64_t *offsets = slot_offsets(program, arena, &plan->bytes);
     for (size_t b = 0; b < program->buffers.count; b++) {
         const opf_buffer *buffer = &program->buffers.data[b];
@@ -48,8 +45,7 @@ static void take_buffers(opf_memory_plan *plan, const opf_program *program, opf_
 }
 
 /* Node → group, over all sub-graphs: library steps name their node only. */
-static opf_map groups_by_node(const opf_program *program, opf_arena *arena)
-{
+static opf_map groups_by_node(const opf_program *program, opf_arena *arena) {
     opf_map map = opf_map_new(arena);
     opf_parts parts = opf_fusion_parts(program->fusion, arena);
     for (size_t p = 0; p < parts.list.count; p++)
@@ -61,8 +57,7 @@ static opf_map groups_by_node(const opf_program *program, opf_arena *arena)
     return map;
 }
 
-opf_memory_plan opf_memory_of(const opf_program *program, opf_arena *arena)
-{
+opf_memory_plan opf_memory_of(const opf_program *program, opf_arena *arena) {
     opf_memory_plan plan = {0};
     opf_map group_of = groups_by_node(program, arena);
     take_buffers(&plan, program, arena);
@@ -78,16 +73,14 @@ opf_memory_plan opf_memory_of(const opf_program *program, opf_arena *arena)
     return plan;
 }
 
-static bool is_result(const opf_group *group, const opf_value *value)
-{
+static bool is_result(const opf_group *group, const opf_value *value) {
     for (size_t r = 0; r < group->results.count; r++)
         if (group->results.data[r].value == value)
             return true;
     return false;
 }
 
-int64_t opf_group_never_stored(const opf_group *group)
-{
+int64_t opf_group_never_stored(const opf_group *group) {
     int64_t bytes = 0;
     for (size_t i = 0; i < group->nodes.count && group->nodes.count > 1; i++) {
         const opf_node *node = group->nodes.data[i];
@@ -106,16 +99,14 @@ static const char *const kinds_of_steps[] = {
     [OPF_RUN_SET] = "set", [OPF_RUN_SLICE] = "slice", [OPF_RUN_STACK] = "stack",
 };
 
-static const char *what_of(const opf_program *program, const opf_step *step)
-{
+static const char *what_of(const opf_program *program, const opf_step *step) {
     return step->kind == OPF_RUN_KERNEL ? program->kernels.data[step->kernel].name : step->node ? step->node->name : kinds_of_steps[step->kind];
 }
 
 static const char *name_of(const opf_memory_buffer *buffer) { return buffer->value ? buffer->value->name : "(room of the step)"; }
 
 /* Report numbers of all groups: group → number + 1. */
-static opf_map numbers_of(const opf_program *program, opf_arena *arena)
-{
+static opf_map numbers_of(const opf_program *program, opf_arena *arena) {
     opf_map map = opf_map_new(arena);
     opf_parts parts = opf_fusion_parts(program->fusion, arena);
     for (size_t p = 0; p < parts.list.count; p++)
@@ -126,14 +117,12 @@ static opf_map numbers_of(const opf_program *program, opf_arena *arena)
 
 static int number_of(const opf_map *numbers, const opf_group *group) { return group ? (int)(intptr_t)opf_map_get(numbers, group) - 1 : -1; }
 
-static void print_sized(const char *before, int64_t bytes, opf_text *out)
-{
+static void print_sized(const char *before, int64_t bytes, opf_text *out) {
     opf_text_add(out, before);
     opf_print_bytes(bytes, out);
 }
 
-static void print_step(const opf_program *program, const opf_memory_plan *plan, size_t i, opf_text *out)
-{
+static void print_step(const opf_program *program, const opf_memory_plan *plan, size_t i, opf_text *out) {
     opf_text live = {0};
     opf_print_bytes(plan->steps.data[i].live, &live);
     opf_text_printf(out, "%5zu  %9s  %s", i, opf_text_string(&live), what_of(program, plan->steps.data[i].step));
@@ -152,8 +141,7 @@ static void print_step(const opf_program *program, const opf_memory_plan *plan, 
     opf_text_add(out, "\n");
 }
 
-static void print_saved(const opf_program *program, opf_arena *arena, opf_text *out)
-{
+static void print_saved(const opf_program *program, opf_arena *arena, opf_text *out) {
     opf_parts parts = opf_fusion_parts(program->fusion, arena);
     bool any = false;
     for (size_t p = 0; p < parts.list.count; p++)
@@ -173,8 +161,7 @@ static void print_saved(const opf_program *program, opf_arena *arena, opf_text *
         }
 }
 
-void opf_memory_text(const opf_program *program, int64_t unfused_bytes, opf_text *out)
-{
+void opf_memory_text(const opf_program *program, int64_t unfused_bytes, opf_text *out) {
     opf_arena *arena = opf_arena_new();
     opf_memory_plan plan = opf_memory_of(program, arena);
     print_sized("workspace: ", plan.bytes, out);
@@ -190,8 +177,7 @@ void opf_memory_text(const opf_program *program, int64_t unfused_bytes, opf_text
 
 /* ---- JSON ---- */
 
-static json_t *saved_object(const opf_program *program, opf_arena *arena)
-{
+static json_t *saved_object(const opf_program *program, opf_arena *arena) {
     json_t *list = json_array();
     opf_parts parts = opf_fusion_parts(program->fusion, arena);
     for (size_t p = 0; p < parts.list.count; p++)
@@ -205,8 +191,7 @@ static json_t *saved_object(const opf_program *program, opf_arena *arena)
     return list;
 }
 
-json_t *opf_memory_object(const opf_program *program, int64_t unfused_bytes)
-{
+json_t *opf_memory_object(const opf_program *program, int64_t unfused_bytes) {
     opf_arena *arena = opf_arena_new();
     opf_memory_plan plan = opf_memory_of(program, arena);
     opf_map numbers = numbers_of(program, arena);

@@ -16,8 +16,7 @@ enum { LAYOUT_DIGITS = 6 };
 
 /* ---- pictures ---- */
 
-static void add_before(json_t *list, const opf_graph *graph, bool *laid_out)
-{
+static void add_before(json_t *list, const opf_graph *graph, bool *laid_out) {
     bool good;
     json_array_append_new(list, json_pack("{s:o,s:o}", "path", opf_json_text(graph->path ? graph->path : ""), "before", opf_picture_of_nodes(graph, &good)));
     *laid_out = *laid_out && good;
@@ -31,8 +30,7 @@ static void add_before(json_t *list, const opf_graph *graph, bool *laid_out)
     }
 }
 
-json_t *opf_page_before(const opf_module *module, bool *laid_out)
-{
+json_t *opf_page_before(const opf_module *module, bool *laid_out) {
     json_t *list = json_array();
     *laid_out = true;
     add_before(list, module->graph, laid_out);
@@ -40,8 +38,7 @@ json_t *opf_page_before(const opf_module *module, bool *laid_out)
 }
 
 /* The entry of a path in the list of graphs, a new one where it has none. */
-static json_t *graph_entry(json_t *graphs, const char *path)
-{
+static json_t *graph_entry(json_t *graphs, const char *path) {
     size_t i;
     json_t *entry;
     json_array_foreach(graphs, i, entry)
@@ -52,8 +49,7 @@ static json_t *graph_entry(json_t *graphs, const char *path)
     return entry;
 }
 
-static void add_after(json_t *graphs, const opf_parts *parts, bool *laid_out)
-{
+static void add_after(json_t *graphs, const opf_parts *parts, bool *laid_out) {
     for (size_t p = 0; p < parts->list.count; p++) {
         const opf_part *part = &parts->list.data[p];
         json_t *path = opf_json_text(part->fusion->graph->path ? part->fusion->graph->path : "");
@@ -66,8 +62,7 @@ static void add_after(json_t *graphs, const opf_parts *parts, bool *laid_out)
 
 /* ---- kernels ---- */
 
-static json_t *argument(const char *role, const opf_value *value)
-{
+static json_t *argument(const char *role, const opf_value *value) {
     opf_text type = {0};
     opf_value_print_type(value, &type);
     json_t *json = json_pack("{s:s,s:o,s:o,s:I,s:b}", "role", role, "name", opf_json_text(value->name), "type", opf_json_text(opf_text_string(&type)),
@@ -77,8 +72,7 @@ static json_t *argument(const char *role, const opf_value *value)
 }
 
 /* {"expression", "arguments", "never_stored"} */
-static json_t *group_object(const opf_group *group, opf_pool *pool)
-{
+static json_t *group_object(const opf_group *group, opf_pool *pool) {
     opf_text expression = {0};
     json_t *arguments = json_array();
     if (group->stages.list.count > 0)
@@ -94,8 +88,7 @@ static json_t *group_object(const opf_group *group, opf_pool *pool)
 }
 
 /* In the order of report numbers. */
-static json_t *group_objects(const opf_parts *parts)
-{
+static json_t *group_objects(const opf_parts *parts) {
     json_t *list = json_array();
     for (size_t p = 0; p < parts->list.count; p++) {
         const opf_fusion *fusion = parts->list.data[p].fusion;
@@ -106,8 +99,7 @@ static json_t *group_objects(const opf_parts *parts)
 }
 
 /* {NAME: C text}: groups of equal code share a kernel, whose banner is that of the first. */
-static opf_status kernel_texts(const opf_program *program, json_t **out)
-{
+static opf_status kernel_texts(const opf_program *program, json_t **out) {
     *out = json_object();
     for (size_t k = 0; k < program->kernels.count; k++) {
         const opf_program_kernel *kernel = &program->kernels.data[k];
@@ -125,8 +117,7 @@ static opf_status kernel_texts(const opf_program *program, json_t **out)
 /* ---- the page ---- */
 
 /* JSON inside a script element: what would end it is written otherwise. */
-static void print_data(json_t *data, opf_text *out)
-{
+static void print_data(json_t *data, opf_text *out) {
     opf_text text = {0};
     opf_json_print(data, JSON_COMPACT | JSON_REAL_PRECISION(LAYOUT_DIGITS), &text);
     const char *at = opf_text_string(&text);
@@ -138,16 +129,14 @@ static void print_data(json_t *data, opf_text *out)
     opf_text_free(&text);
 }
 
-static void print_title(const char *model, opf_text *out)
-{
+static void print_title(const char *model, opf_text *out) {
     const char *slash = strrchr(model, '/');
     for (const char *c = slash ? slash + 1 : model; *c; c++)
         opf_text_printf(out, *c == '<' || *c == '&' || (unsigned char)*c < 0x20 ? "&#%d;" : "%c", (unsigned char)*c);
 }
 
 /* page.html with its marks {{style}}, {{script}}, {{data}} and {{title}} filled in. */
-static void print_page(json_t *data, const char *model, opf_text *out)
-{
+static void print_page(json_t *data, const char *model, opf_text *out) {
     for (const char *at = opf_embedded_page_html; *at;) {
         const char *mark = strstr(at, "{{");
         opf_text_add_n(out, at, mark ? (size_t)(mark - at) : strlen(at));
@@ -165,8 +154,7 @@ static void print_page(json_t *data, const char *model, opf_text *out)
     }
 }
 
-opf_status opf_page_print(const opf_program *program, json_t *before, bool laid_out, int64_t unfused_bytes, const opf_profile *profile, const char *version, opf_text *out)
-{
+opf_status opf_page_print(const opf_program *program, json_t *before, bool laid_out, int64_t unfused_bytes, const opf_profile *profile, const char *version, opf_text *out) {
     opf_parts parts = opf_fusion_parts(program->fusion, program->module->arena);
     json_t *texts;
     opf_status status = kernel_texts(program, &texts);

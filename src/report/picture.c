@@ -23,8 +23,7 @@ typedef struct opf_sketch {
 /* ---- boxes and lines ---- */
 
 /* The end of a long name says more than its beginning. */
-static const char *label_of(const char *name, opf_arena *arena)
-{
+static const char *label_of(const char *name, opf_arena *arena) {
     size_t length = strlen(name);
     if (length <= LONGEST_LABEL)
         return name;
@@ -36,8 +35,7 @@ static const char *label_of(const char *name, opf_arena *arena)
 
 static double wider(double a, double b) { return a > b ? a : b; }
 
-static json_t *type_of(const opf_value *value)
-{
+static json_t *type_of(const opf_value *value) {
     opf_text text = {0};
     opf_value_print_type(value, &text);
     json_t *json = opf_json_text(opf_text_string(&text));
@@ -45,22 +43,19 @@ static json_t *type_of(const opf_value *value)
     return json;
 }
 
-static int add_box(opf_sketch *sketch, json_t *json, double letters, int lines)
-{
+static int add_box(opf_sketch *sketch, json_t *json, double letters, int lines) {
     OPF_PUSH(sketch->arena, &sketch->boxes, (opf_box){json, letters + PADDING, lines * LINE_HEIGHT + 10});
     return (int)sketch->boxes.count - 1;
 }
 
-static int add_port(opf_sketch *sketch, const char *kind, const char *name, const opf_value *value)
-{
+static int add_port(opf_sketch *sketch, const char *kind, const char *name, const opf_value *value) {
     const char *label = label_of(name, sketch->arena);
     json_t *json = json_pack("{s:s,s:o,s:o,s:o}", "kind", kind, "name", opf_json_text(name), "label", opf_json_text(label), "type", type_of(value));
     const char *type = json_string_value(json_object_get(json, "type"));
     return add_box(sketch, json, wider((double)strlen(label) * letter_of_op, (double)strlen(type) * letter_of_name), 2);
 }
 
-static void add_line(opf_sketch *sketch, int from, int to, const opf_value *value)
-{
+static void add_line(opf_sketch *sketch, int from, int to, const opf_value *value) {
     json_t *json = json_pack("{s:i,s:i,s:o,s:o,s:I}", "from", from, "to", to, "value", opf_json_text(value->name), "type", type_of(value),
                              "bytes", (json_int_t)opf_value_nominal_bytes(value));
     OPF_PUSH(sketch->arena, &sketch->lines, (opf_line){from, to, json, false});
@@ -68,8 +63,7 @@ static void add_line(opf_sketch *sketch, int from, int to, const opf_value *valu
 
 /* ---- places ---- */
 
-static int by_ends(const void *a, const void *b)
-{
+static int by_ends(const void *a, const void *b) {
     const opf_line *x = a, *y = b;
     if (x->from != y->from)
         return x->from < y->from ? -1 : 1;
@@ -77,8 +71,7 @@ static int by_ends(const void *a, const void *b)
 }
 
 /* The next line between the two boxes that has no place yet: several are drawn side by side, whichever comes first. */
-static opf_line *line_between(opf_sketch *sketch, int from, int to)
-{
+static opf_line *line_between(opf_sketch *sketch, int from, int to) {
     size_t low = 0, high = sketch->lines.count;
     while (low < high) {
         size_t middle = (low + high) / 2;
@@ -96,15 +89,13 @@ static opf_line *line_between(opf_sketch *sketch, int from, int to)
 /* Words of one line of Graphviz's plain form; quoted ones do not occur before what is read here. */
 static double next_number(char **at) { return strtod(*at, at) * PER_INCH; }
 
-static int next_box(char **at)
-{
+static int next_box(char **at) {
     *at += strspn(*at, " ");
     *at += **at == 'b';
     return (int)strtol(*at, at, 10);
 }
 
-static void place_box(opf_sketch *sketch, char *at, double height)
-{
+static void place_box(opf_sketch *sketch, char *at, double height) {
     int box = next_box(&at);
     if (box < 0 || (size_t)box >= sketch->boxes.count)
         return;
@@ -113,8 +104,7 @@ static void place_box(opf_sketch *sketch, char *at, double height)
     json_object_set_new(json, "y", json_real(height - next_number(&at)));
 }
 
-static void place_line(opf_sketch *sketch, char *at, double height)
-{
+static void place_line(opf_sketch *sketch, char *at, double height) {
     int from = next_box(&at), to = next_box(&at);
     opf_line *line = line_between(sketch, from, to);
     if (!line)
@@ -129,8 +119,7 @@ static void place_line(opf_sketch *sketch, char *at, double height)
 }
 
 /* graph SCALE WIDTH HEIGHT / node NAME X Y … / edge TAIL HEAD N X1 Y1 … */
-static void place(opf_sketch *sketch, json_t *picture, char *plain)
-{
+static void place(opf_sketch *sketch, json_t *picture, char *plain) {
     double height = 0;
     for (char *line = plain, *end; *line; line = end) {
         end = line + strcspn(line, "\n");
@@ -150,8 +139,7 @@ static void place(opf_sketch *sketch, json_t *picture, char *plain)
     }
 }
 
-static void print_dot(const opf_sketch *sketch, opf_text *out)
-{
+static void print_dot(const opf_sketch *sketch, opf_text *out) {
     opf_text_add(out, "digraph g { ranksep=0.32; nodesep=0.22; node [shape=box, fixedsize=true, label=\"\"]; edge [arrowhead=none];\n");
     for (size_t b = 0; b < sketch->boxes.count; b++)
         opf_text_printf(out, "b%zu [width=%.3f, height=%.3f];\n", b, sketch->boxes.data[b].width / PER_INCH, sketch->boxes.data[b].height / PER_INCH);
@@ -160,8 +148,7 @@ static void print_dot(const opf_sketch *sketch, opf_text *out)
     opf_text_add(out, "}\n");
 }
 
-static json_t *finish(opf_sketch *sketch, bool *laid_out, opf_diags *diags)
-{
+static json_t *finish(opf_sketch *sketch, bool *laid_out, opf_diags *diags) {
     json_t *picture = json_object(), *boxes = json_array(), *lines = json_array();
     opf_text dot = {0}, plain = {0};
     if (sketch->lines.count > 1)
@@ -195,8 +182,7 @@ typedef struct opf_drawn {
     int *outputs;  /* per output of the graph */
 } opf_drawn;
 
-static void draw_uses(opf_drawn *drawn, int from, const opf_value *value)
-{
+static void draw_uses(opf_drawn *drawn, int from, const opf_value *value) {
     OPF_VEC(int) done = {0};
     for (size_t u = 0; u < value->uses.count; u++) {
         int to = drawn->box_of[opf_node_within(value->uses.data[u].node, drawn->graph)->id];
@@ -214,8 +200,7 @@ static void draw_uses(opf_drawn *drawn, int from, const opf_value *value)
 }
 
 /* Ports and lines around the boxes of the nodes. */
-static json_t *draw(opf_drawn *drawn, bool *laid_out)
-{
+static json_t *draw(opf_drawn *drawn, bool *laid_out) {
     const opf_graph *graph = drawn->graph;
     opf_arena *arena = drawn->sketch.arena;
     int *inputs = OPF_ARRAY(arena, int, graph->inputs.count + 1);
@@ -235,14 +220,12 @@ static json_t *draw(opf_drawn *drawn, bool *laid_out)
     return finish(&drawn->sketch, laid_out, graph->module->diags);
 }
 
-static opf_drawn begin(const opf_graph *graph)
-{
+static opf_drawn begin(const opf_graph *graph) {
     opf_arena *arena = opf_arena_new();
     return (opf_drawn){.sketch = {.arena = arena}, .graph = graph, .box_of = OPF_ARRAY(arena, int, graph->nodes.count + 1)};
 }
 
-json_t *opf_picture_of_nodes(const opf_graph *graph, bool *laid_out)
-{
+json_t *opf_picture_of_nodes(const opf_graph *graph, bool *laid_out) {
     opf_drawn drawn = begin(graph);
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const opf_node *node = graph->nodes.data[i];
@@ -255,8 +238,7 @@ json_t *opf_picture_of_nodes(const opf_graph *graph, bool *laid_out)
 }
 
 /* The operators of a group in lines of bounded length. */
-static json_t *operator_lines(const opf_group *group, size_t *longest)
-{
+static json_t *operator_lines(const opf_group *group, size_t *longest) {
     json_t *lines = json_array();
     opf_text line = {0};
     size_t i = 0;
@@ -279,8 +261,7 @@ static json_t *operator_lines(const opf_group *group, size_t *longest)
     return lines;
 }
 
-json_t *opf_picture_of_groups(const opf_fusion *fusion, int first_id, bool *laid_out)
-{
+json_t *opf_picture_of_groups(const opf_fusion *fusion, int first_id, bool *laid_out) {
     opf_drawn drawn = begin(fusion->graph);
     for (size_t g = 0; g < fusion->groups.count; g++) {
         const opf_group *group = fusion->groups.data[g];

@@ -29,31 +29,27 @@ static const struct {
     {"transposes_between_convs", 2, "t2", "c2", OPF_FUSED, "prologue"},
 };
 
-static int count_kernels(const opf_fusion *fusion)
-{
+static int count_kernels(const opf_fusion *fusion) {
     int kernels = 0;
     for (size_t g = 0; g < fusion->groups.count; g++)
         kernels += fusion->groups.data[g]->step == OPF_STEP_KERNEL;
     return kernels;
 }
 
-static const opf_edge *find_edge(const opf_fusion *fusion, const char *from, const char *to)
-{
+static const opf_edge *find_edge(const opf_fusion *fusion, const char *from, const char *to) {
     for (size_t e = 0; e < fusion->edges.count; e++)
         if (!strcmp(fusion->edges.data[e].from->name, from) && !strcmp(fusion->edges.data[e].to->name, to))
             return &fusion->edges.data[e];
     return NULL;
 }
 
-static void fail_with(const opf_fusion *fusion, const char *model, const char *what)
-{
+static void fail_with(const opf_fusion *fusion, const char *model, const char *what) {
     opf_text text = {0};
     opf_explain_text(fusion, &text);
     fail_msg("%s: %s\n%s", model, what, opf_text_string(&text));
 }
 
-static void what_a_better_fuser_may(void **unused)
-{
+static void what_a_better_fuser_may(void **unused) {
     (void)unused;
     for (size_t i = 0; i < OPF_COUNT(better); i++) {
         char file[128];
@@ -72,8 +68,7 @@ static void what_a_better_fuser_may(void **unused)
     }
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_a_better_fuser_may)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

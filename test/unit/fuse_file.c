@@ -3,8 +3,7 @@
 
 #include <unistd.h>
 
-static const char *write_file(const char *text)
-{
+static const char *write_file(const char *text) {
     static char path[64];
     snprintf(path, sizeof path, "/tmp/opfuse_groups_XXXXXX");
     int descriptor = mkstemp(path);
@@ -14,8 +13,7 @@ static const char *write_file(const char *text)
     return path;
 }
 
-static void explain_is_read_back(void **unused)
-{
+static void explain_is_read_back(void **unused) {
     (void)unused;
     static const char *const models[] = {"resnet_basic_block.onnx", "split_gates.onnx", "concat_of_concats.onnx", "softmax_decomposed.onnx",
         "resnet_basic_block.onnx", "squeeze_excite.onnx"}; /* the last ones by policy best: with nodes that are computed again */
@@ -44,8 +42,7 @@ static void explain_is_read_back(void **unused)
 }
 
 /* The nodes that explain names are those that policy best's passes have left: pinned, they give the same kernels. */
-static void best_is_pinned_under_its_own_passes(void **unused)
-{
+static void best_is_pinned_under_its_own_passes(void **unused) {
     (void)unused;
     static const struct { const char *folder, *file; } models[] = {
         {"grouping", "resnet_basic_block.onnx"}, {"grouping", "squeeze_excite.onnx"}, {"grouping", "concat_of_concats.onnx"},
@@ -85,8 +82,7 @@ static const struct { const char *text; size_t errors; const char *message; } mi
     {"{\"groups\": [{\"nodes\": [\"max\", \"div\"]}]}", 1, "in a cycle"},
 };
 
-static void mistakes_are_said(void **unused)
-{
+static void mistakes_are_said(void **unused) {
     (void)unused;
     for (size_t m = 0; m < OPF_COUNT(mistakes); m++) {
         opf_diags *diags = opf_diags_new();
@@ -103,8 +99,7 @@ static void mistakes_are_said(void **unused)
     }
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(explain_is_read_back), cmocka_unit_test(best_is_pinned_under_its_own_passes), cmocka_unit_test(mistakes_are_said)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

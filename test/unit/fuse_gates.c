@@ -4,8 +4,7 @@
 
 enum { OPEN = -1 };
 
-static opf_module *load_rows(const char *name, int64_t rows, opf_diags *diags)
-{
+static opf_module *load_rows(const char *name, int64_t rows, opf_diags *diags) {
     opf_text path = {0};
     opf_text_printf(&path, OPF_TEST_DATA "/gates/%s.onnx", name);
     opf_module *module = NULL;
@@ -16,8 +15,7 @@ static opf_module *load_rows(const char *name, int64_t rows, opf_diags *diags)
     return module;
 }
 
-static int count_kernels(const opf_fusion *fusion)
-{
+static int count_kernels(const opf_fusion *fusion) {
     int kernels = 0;
     for (size_t g = 0; g < fusion->groups.count; g++) {
         const opf_group *group = fusion->groups.data[g];
@@ -28,8 +26,7 @@ static int count_kernels(const opf_fusion *fusion)
     return kernels;
 }
 
-static int count_products(const opf_graph *graph)
-{
+static int count_products(const opf_graph *graph) {
     int products = 0;
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const opf_node *node = graph->nodes.data[i];
@@ -43,8 +40,7 @@ static int count_products(const opf_graph *graph)
 
 static int64_t about(const json_t *expected, const char *what) { return json_integer_value(json_object_get(expected, what)); }
 
-static bool says(const opf_diags *diags, const char *words)
-{
+static bool says(const opf_diags *diags, const char *words) {
     for (size_t i = 0; i < opf_diags_count(diags); i++)
         if (strstr(opf_diags_at(diags, i)->message, words))
             return true;
@@ -52,8 +48,7 @@ static bool says(const opf_diags *diags, const char *words)
 }
 
 /* A model with so many rows: products behind the pass, kernels, what is said. */
-static void check_model(const char *name, const json_t *expected, int64_t rows)
-{
+static void check_model(const char *name, const json_t *expected, int64_t rows) {
     opf_diags *diags = opf_diags_new();
     opf_module *module = load_rows(name, rows, diags);
     int before = count_products(module->graph);
@@ -76,8 +71,7 @@ static void check_model(const char *name, const json_t *expected, int64_t rows)
     opf_diags_free(diags);
 }
 
-static void steps_take_few_kernels(void **unused)
-{
+static void steps_take_few_kernels(void **unused) {
     (void)unused;
     json_t *all = json_load_file(OPF_TEST_DATA "/gates/expected.json", 0, NULL), *expected;
     static const int64_t rows[] = {OPEN, 1, 2, 16, 64};
@@ -93,8 +87,7 @@ static void steps_take_few_kernels(void **unused)
     json_decref(all);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(steps_take_few_kernels)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,8 +6,7 @@
 
 static const char folder[] = OPF_TEST_DATA "/grouping";
 
-static int kind_of(void *data, const char *node)
-{
+static int kind_of(void *data, const char *node) {
     const char *name = json_string_value(json_object_get(data, node));
     for (int kind = 0; name && kind <= OPF_KIND_OPAQUE; kind++)
         if (strcmp(opf_kind_name((opf_kind)kind), name) == 0)
@@ -16,8 +15,7 @@ static int kind_of(void *data, const char *node)
 }
 
 /* Which expected group names the node; -1: none. */
-static int expected_group(const json_t *groups, const char *node)
-{
+static int expected_group(const json_t *groups, const char *node) {
     size_t g, n;
     json_t *group, *name;
     json_array_foreach(groups, g, group)
@@ -27,8 +25,7 @@ static int expected_group(const json_t *groups, const char *node)
     return -1;
 }
 
-static void check_groups(const char *name, const opf_fusion *fusion, const json_t *groups)
-{
+static void check_groups(const char *name, const opf_fusion *fusion, const json_t *groups) {
     if (fusion->groups.count != json_array_size(groups)) {
         opf_text text = {0};
         opf_explain_text(fusion, &text);
@@ -48,8 +45,7 @@ static void check_groups(const char *name, const opf_fusion *fusion, const json_
 
 /* ---- the cases ---- */
 
-static void run_case(const char *name, const json_t *expected)
-{
+static void run_case(const char *name, const json_t *expected) {
     opf_diags *diags = opf_diags_new();
     opf_module *module = load("grouping", json_string_value(json_object_get(expected, "onnx")), OPF_POLICY_TVM, diags);
     const json_t *groups = json_object_get(expected, "groups"), *dead = json_object_get(expected, "dead");
@@ -69,14 +65,12 @@ static void run_case(const char *name, const json_t *expected)
     opf_diags_free(diags);
 }
 
-static int is_case(const struct dirent *entry)
-{
+static int is_case(const struct dirent *entry) {
     size_t length = strlen(entry->d_name);
     return length > 5 && strcmp(entry->d_name + length - 5, ".json") == 0;
 }
 
-static void all_cases_are_exact(void **unused)
-{
+static void all_cases_are_exact(void **unused) {
     (void)unused;
     struct dirent **entries;
     int count = scandir(folder, &entries, is_case, alphasort);
@@ -116,8 +110,7 @@ static const struct { const char *model, *from, *to; opf_verdict verdict; const 
     {"split_before_anchor.onnx", "split", "mm", OPF_REFUSED, "injective-sink", "mm"},
 };
 
-static void edges_say_why(void **unused)
-{
+static void edges_say_why(void **unused) {
     (void)unused;
     for (size_t i = 0; i < OPF_COUNT(expected_edges); i++) {
         opf_diags *diags = opf_diags_new();
@@ -143,8 +136,7 @@ static void edges_say_why(void **unused)
     }
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(all_cases_are_exact), cmocka_unit_test(edges_say_why)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

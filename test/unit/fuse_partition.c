@@ -15,8 +15,7 @@ enum { MOST = 40 };
 
 static uint32_t state;
 
-static int draw(int bound)
-{
+static int draw(int bound) {
     state = state * 1664525u + 1013904223u;
     return (int)((state >> 8) % (uint32_t)bound);
 }
@@ -26,8 +25,7 @@ static bool leaves[MOST];
 static opf_forward_edge edges[MOST * 4];
 
 /* Each element reads one to three earlier ones, mostly near; what nobody reads is an output, like some others. */
-static opf_forward random_graph(opf_arena *arena)
-{
+static opf_forward random_graph(opf_arena *arena) {
     static const opf_kind choices[] = {OPF_KIND_ELEMWISE, OPF_KIND_ELEMWISE, OPF_KIND_ELEMWISE, OPF_KIND_BROADCAST, OPF_KIND_INJECTIVE,
                                        OPF_KIND_COMM_REDUCE, OPF_KIND_OUT_ELEMWISE_FUSABLE, OPF_KIND_OPAQUE};
     int n = 2 + draw(MOST - 2), n_edges = 0, variety = 1 + draw((int)OPF_COUNT(choices));
@@ -48,8 +46,7 @@ static opf_forward random_graph(opf_arena *arena)
 static bool visited[MOST];
 
 /* Can a result of `from` leave the graph without passing `without`? */
-static bool escapes(const opf_forward *g, int from, int without)
-{
+static bool escapes(const opf_forward *g, int from, int without) {
     if (from == without || visited[from])
         return false;
     visited[from] = true;
@@ -61,8 +58,7 @@ static bool escapes(const opf_forward *g, int from, int without)
     return false;
 }
 
-static int naive_postdominator(const opf_forward *g, int element)
-{
+static int naive_postdominator(const opf_forward *g, int element) {
     if (g->leaves[element])
         return -1;
     for (int d = element + 1; d < g->count; d++) { /* the nearest comes first in topological order */
@@ -73,8 +69,7 @@ static int naive_postdominator(const opf_forward *g, int element)
     return -1;
 }
 
-static opf_kind worst_from(const opf_forward *g, int element, int parent)
-{
+static opf_kind worst_from(const opf_forward *g, int element, int parent) {
     opf_kind worst = OPF_KIND_ELEMWISE;
     visited[element] = true;
     for (int e = g->first[element]; e < g->first[element + 1]; e++) {
@@ -87,8 +82,7 @@ static opf_kind worst_from(const opf_forward *g, int element, int parent)
     return worst;
 }
 
-static opf_kind naive_worst(const opf_forward *g, int element, int parent)
-{
+static opf_kind naive_worst(const opf_forward *g, int element, int parent) {
     memset(visited, 0, sizeof visited);
     return worst_from(g, element, parent);
 }
@@ -99,8 +93,7 @@ static int label[MOST];           /* the group's last element */
 static opf_kind element_kind[MOST];
 static bool between[MOST];
 
-static void collect(const opf_forward *g, int element, int sink)
-{
+static void collect(const opf_forward *g, int element, int sink) {
     if (element == sink || between[element])
         return;
     between[element] = true;
@@ -112,8 +105,7 @@ static void collect(const opf_forward *g, int element, int sink)
  * the member. */
 static int element_size[MOST];
 
-static void naive_fuse(const opf_forward *g, int sink)
-{
+static void naive_fuse(const opf_forward *g, int sink) {
     int into = label[sink];
     for (int i = 0; i < g->count; i++) {
         int from = label[i];
@@ -131,8 +123,7 @@ static void naive_fuse(const opf_forward *g, int sink)
     }
 }
 
-static void naive_visit(const opf_forward *g, int v, int phase, int max_depth)
-{
+static void naive_visit(const opf_forward *g, int v, int phase, int max_depth) {
     int p = naive_postdominator(g, v);
     opf_kind k = element_kind[v];
     if (p < 0 || k == OPF_KIND_OPAQUE || k == OPF_KIND_COMM_REDUCE)
@@ -157,8 +148,7 @@ static void naive_visit(const opf_forward *g, int v, int phase, int max_depth)
         naive_fuse(g, p);
 }
 
-static void naive_partition(const opf_forward *g, int max_depth)
-{
+static void naive_partition(const opf_forward *g, int max_depth) {
     for (int i = 0; i < g->count; i++) {
         label[i] = i;
         element_kind[i] = g->kinds[i];
@@ -171,8 +161,7 @@ static void naive_partition(const opf_forward *g, int max_depth)
 
 /* ---- tests ---- */
 
-static void postdominators_are_the_nodes_no_way_avoids(void **unused)
-{
+static void postdominators_are_the_nodes_no_way_avoids(void **unused) {
     (void)unused;
     for (state = 1; state < 400; ) {
         uint32_t seed = state;
@@ -191,8 +180,7 @@ static void postdominators_are_the_nodes_no_way_avoids(void **unused)
     }
 }
 
-static void partition_equals_the_naive_one(void **unused)
-{
+static void partition_equals_the_naive_one(void **unused) {
     (void)unused;
     int merged = 0;
     for (state = 1; state < 3000; ) {
@@ -216,8 +204,7 @@ static void partition_equals_the_naive_one(void **unused)
 }
 
 /* A dead consumer or a second output destroys the post-dominator; 9 element-wise nodes under a limit of 4. */
-static void limit_is_greedy_from_the_front(void **unused)
-{
+static void limit_is_greedy_from_the_front(void **unused) {
     (void)unused;
     opf_arena *arena = opf_arena_new();
     for (int i = 0; i < 9; i++) {
@@ -236,8 +223,7 @@ static void limit_is_greedy_from_the_front(void **unused)
 }
 
 /* A long chain under a skip edge over all of it: walks end at the limit, so that this is no quadratic case. */
-static void long_skip_edges_are_cheap(void **unused)
-{
+static void long_skip_edges_are_cheap(void **unused) {
     (void)unused;
     enum { LONG = 200000 };
     opf_arena *arena = opf_arena_new();
@@ -258,8 +244,7 @@ static void long_skip_edges_are_cheap(void **unused)
     opf_arena_free(arena);
 }
 
-int main(void)
-{
+int main(void) {
     opf_rule_settings_init(&settings);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(postdominators_are_the_nodes_no_way_avoids),

@@ -11,8 +11,7 @@ typedef struct fixture {
 } fixture;
 
 /* The model as read, and the patterns on it; then the passes of policy best. */
-static fixture match(const char *file, const char *text)
-{
+static fixture match(const char *file, const char *text) {
     fixture f = {.diags = opf_diags_new(), .arena = opf_arena_new()};
     f.module = load("grouping", file, OPF_POLICY_NONE, f.diags);
     opf_patterns *patterns = opf_patterns_new(f.arena);
@@ -23,16 +22,14 @@ static fixture match(const char *file, const char *text)
     return f;
 }
 
-static void forget(fixture *f)
-{
+static void forget(fixture *f) {
     opf_module_free(f->module);
     opf_diags_free(f->diags);
     opf_arena_free(f->arena);
 }
 
 /* "a + b taken; c + d refused: …" of all matches, in order. */
-static void assert_matches(const fixture *f, const char *expected)
-{
+static void assert_matches(const fixture *f, const char *expected) {
     static const char *const states[] = {"taken", "overlapped", "refused"};
     opf_text text = {0};
     for (size_t m = 0; m < f->matches->list.count; m++) {
@@ -71,8 +68,7 @@ static const struct { const char *model, *patterns, *matches; } cases[] = {
     {"resnet_basic_block.onnx", "pattern p force chain r: Relu -> a: Add results r, a", "r0+add refused"},
 };
 
-static void matches_are_found_and_settled(void **unused)
-{
+static void matches_are_found_and_settled(void **unused) {
     (void)unused;
     for (size_t c = 0; c < OPF_COUNT(cases); c++) {
         fixture f = match(cases[c].model, cases[c].patterns);
@@ -84,8 +80,7 @@ static void matches_are_found_and_settled(void **unused)
     }
 }
 
-static void misses_say_where_they_stopped(void **unused)
-{
+static void misses_say_where_they_stopped(void **unused) {
     (void)unused;
     static const struct { const char *patterns, *wanted, *at, *reason; } misses[] = {
         {"pattern p prefer chain Sub -> Exp -> Add", "Add", "sum", "it is ReduceSum"},
@@ -111,8 +106,7 @@ static void misses_say_where_they_stopped(void **unused)
 
 /* ---- in groups ---- */
 
-static const opf_group *group_with(const opf_fusion *fusion, const char *name)
-{
+static const opf_group *group_with(const opf_fusion *fusion, const char *name) {
     for (size_t g = 0; g < fusion->groups.count; g++)
         for (size_t k = 0; k < fusion->groups.data[g]->nodes.count; k++)
             if (strcmp(fusion->groups.data[g]->nodes.data[k]->name, name) == 0)
@@ -120,16 +114,14 @@ static const opf_group *group_with(const opf_fusion *fusion, const char *name)
     return NULL;
 }
 
-static const opf_edge *edge_of(const opf_fusion *fusion, const char *from, const char *to)
-{
+static const opf_edge *edge_of(const opf_fusion *fusion, const char *from, const char *to) {
     for (size_t e = 0; e < fusion->edges.count; e++)
         if (strcmp(fusion->edges.data[e].from->name, from) == 0 && strcmp(fusion->edges.data[e].to->name, to) == 0)
             return &fusion->edges.data[e];
     return NULL;
 }
 
-static void groups_follow_patterns(void **unused)
-{
+static void groups_follow_patterns(void **unused) {
     (void)unused;
     static const struct { const char *model, *patterns, *a, *b; bool together; const char *rule; size_t nodes; } expected[] = {
         {"softmax_decomposed.onnx", "pattern p force chain Sub -> Exp -> ReduceSum -> Div", "exp", "div", true, "pattern:p", 4},
@@ -157,8 +149,7 @@ static void groups_follow_patterns(void **unused)
 }
 
 /* What no rule makes one loop nest of is refused with the rule's reason, and the nodes are fused as without the pattern. */
-static void impossible_kernels_are_refused(void **unused)
-{
+static void impossible_kernels_are_refused(void **unused) {
     (void)unused;
     fixture f = match("resnet_basic_block.onnx", "pattern p force chain Conv -> BatchNormalization -> Relu -> Conv");
     assert_matches(&f, "c1+b1+r1+c2 taken");
@@ -173,8 +164,7 @@ static void impossible_kernels_are_refused(void **unused)
     forget(&f);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(matches_are_found_and_settled), cmocka_unit_test(misses_say_where_they_stopped), cmocka_unit_test(groups_follow_patterns),
                                        cmocka_unit_test(impossible_kernels_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);

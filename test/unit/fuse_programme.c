@@ -8,21 +8,18 @@
 static opf_diags *diags;
 static opf_module *module;
 
-static const opf_fusion *best(const char *folder, const char *file)
-{
+static const opf_fusion *best(const char *folder, const char *file) {
     diags = opf_diags_new();
     module = load(folder, file, OPF_POLICY_BEST, diags);
     return fuse(module, &(opf_fuse_options){.policy = OPF_POLICY_BEST}, diags);
 }
 
-static void done(void)
-{
+static void done(void) {
     opf_module_free(module);
     opf_diags_free(diags);
 }
 
-static int group_with(const opf_fusion *fusion, const char *node)
-{
+static int group_with(const opf_fusion *fusion, const char *node) {
     for (size_t g = 0; g < fusion->groups.count; g++)
         for (size_t i = 0; i < fusion->groups.data[g]->nodes.count; i++)
             if (!strcmp(fusion->groups.data[g]->nodes.data[i]->name, node))
@@ -33,8 +30,7 @@ static int group_with(const opf_fusion *fusion, const char *node)
 
 /* Greedily, mean and difference are one nest row by row, and the centred rows are stored. Where the difference is taken while
  * the product reads its operand, only the means are. */
-static void the_programme_is_better(void **unused)
-{
+static void the_programme_is_better(void **unused) {
     (void)unused;
     const opf_fusion *fusion = best("plans", "centred_large.onnx");
     assert_true(fusion->plans.ran && fusion->plans.taken);
@@ -52,8 +48,7 @@ static void the_programme_is_better(void **unused)
     done();
 }
 
-static void the_greedy_plan_is_as_good(void **unused)
-{
+static void the_greedy_plan_is_as_good(void **unused) {
     (void)unused;
     const opf_fusion *fusion = best("plans", "centred_small.onnx");
     assert_true(fusion->plans.ran && !fusion->plans.taken);
@@ -63,8 +58,7 @@ static void the_greedy_plan_is_as_good(void **unused)
     done();
 }
 
-static void a_wide_graph_is_left_alone(void **unused)
-{
+static void a_wide_graph_is_left_alone(void **unused) {
     (void)unused;
     const opf_fusion *fusion = best("plans", "wide.onnx");
     assert_true(!fusion->plans.ran && !fusion->plans.taken && fusion->plans.greedy_seconds > 0);
@@ -80,8 +74,7 @@ static void a_wide_graph_is_left_alone(void **unused)
 }
 
 /* A rule that is off is off for both plans. */
-static void rules_bind_the_programme(void **unused)
-{
+static void rules_bind_the_programme(void **unused) {
     (void)unused;
     opf_rule_settings settings;
     opf_rule_settings_init(&settings);
@@ -95,8 +88,7 @@ static void rules_bind_the_programme(void **unused)
     done();
 }
 
-static void never_dearer(void **unused)
-{
+static void never_dearer(void **unused) {
     (void)unused;
     static const char *const folders[] = {"grouping", "rows", "plans"};
     int ran = 0;
@@ -120,8 +112,7 @@ static void never_dearer(void **unused)
     assert_true(ran > 60);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_programme_is_better),    cmocka_unit_test(the_greedy_plan_is_as_good), cmocka_unit_test(a_wide_graph_is_left_alone),
         cmocka_unit_test(rules_bind_the_programme),   cmocka_unit_test(never_dearer),

@@ -5,16 +5,14 @@
 
 #include "fusion.h"
 
-static int count_kernels(const opf_fusion *fusion)
-{
+static int count_kernels(const opf_fusion *fusion) {
     int kernels = 0;
     for (size_t g = 0; g < fusion->groups.count; g++)
         kernels += fusion->groups.data[g]->step == OPF_STEP_KERNEL;
     return kernels;
 }
 
-static void forms_do_not_matter(void **unused)
-{
+static void forms_do_not_matter(void **unused) {
     (void)unused;
     json_t *expected = json_load_file(OPF_TEST_DATA "/rows/expected.json", 0, NULL), *kernels;
     assert_true(json_object_size(expected) >= 20);
@@ -36,8 +34,7 @@ static void forms_do_not_matter(void **unused)
     json_decref(expected);
 }
 
-static void check_one_kernel(const char *file)
-{
+static void check_one_kernel(const char *file) {
     opf_diags *diags = opf_diags_new();
     opf_module *module = load("forms", file, OPF_POLICY_BEST, diags);
     const opf_fusion *fusion = fuse(module, &(opf_fuse_options){.policy = OPF_POLICY_BEST}, diags);
@@ -50,8 +47,7 @@ static void check_one_kernel(const char *file)
     opf_diags_free(diags);
 }
 
-static void every_form_is_one_kernel(void **unused)
-{
+static void every_form_is_one_kernel(void **unused) {
     (void)unused;
     static const char *const kinds[] = {"norm_", "softmax_", "gelu_", "attention_"};
     int forms[OPF_COUNT(kinds)] = {0};
@@ -70,8 +66,7 @@ static void every_form_is_one_kernel(void **unused)
 }
 
 /* The case's groups never have more kernels under best than under tvm. */
-static void best_is_never_worse(void **unused)
-{
+static void best_is_never_worse(void **unused) {
     (void)unused;
     static const char *const models[] = {"attention_core", "concat_of_concats", "conv_diamond_two_anchors", "layernorm_decomposed",
         "softmax_decomposed", "embedding_add_norm", "fanout_to_two_outputs", "output_used_inside", "squeeze_excite", "two_outputs_root"};
@@ -116,8 +111,7 @@ static const struct { const char *model, *from, *to; opf_verdict verdict; const 
     {"sums_crossed.onnx", "ReduceSum_2", "Add_4", OPF_REFUSED, "not-rows"},
 };
 
-static void uses_say_why(void **unused)
-{
+static void uses_say_why(void **unused) {
     (void)unused;
     for (size_t i = 0; i < OPF_COUNT(expected_edges); i++) {
         opf_diags *diags = opf_diags_new();
@@ -135,8 +129,7 @@ static void uses_say_why(void **unused)
     }
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(forms_do_not_matter), cmocka_unit_test(every_form_is_one_kernel), cmocka_unit_test(best_is_never_worse), cmocka_unit_test(uses_say_why)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

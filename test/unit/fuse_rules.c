@@ -14,8 +14,7 @@ static const opf_rule_words words = {
     .blocker = "B", .met = "M", .blocker_op = "BO", .users = "U", .pattern = "N", .why = "W", .off = "R", .place = "P", .limit = 7, .bytes = 9,
 };
 
-static void check_sentence(const char *sentence)
-{
+static void check_sentence(const char *sentence) {
     opf_text text = {0};
     opf_words_print(sentence, &words, &text);
     assert_true(text.length > 0);
@@ -24,8 +23,7 @@ static void check_sentence(const char *sentence)
     opf_text_free(&text);
 }
 
-static void rules_are_whole(void **unused)
-{
+static void rules_are_whole(void **unused) {
     (void)unused;
     for (int r = 0; r < OPF_RULE_COUNT; r++) {
         assert_non_null(opf_rules[r].id);
@@ -36,8 +34,7 @@ static void rules_are_whole(void **unused)
     }
 }
 
-static void refusals_have_remedies(void **unused)
-{
+static void refusals_have_remedies(void **unused) {
     (void)unused;
     for (int r = 0; r < OPF_RULE_COUNT; r++) {
         bool refused = opf_rules[r].verdict == OPF_REFUSED && r != OPF_RULE_SINGLE;
@@ -48,8 +45,7 @@ static void refusals_have_remedies(void **unused)
     }
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(rules_are_whole), cmocka_unit_test(refusals_have_remedies)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,11 @@
 
 #include "fuse/settings.h"
 
-static opf_status read_rules(opf_rule_settings *settings, const char *text, opf_arena *arena, opf_diags *diags)
-{
+static opf_status read_rules(opf_rule_settings *settings, const char *text, opf_arena *arena, opf_diags *diags) {
     return opf_rule_settings_read(settings, text, "my.rules", arena, diags);
 }
 
-static void lines_are_taken(void **unused)
-{
+static void lines_are_taken(void **unused) {
     (void)unused;
     opf_arena *arena = opf_arena_new();
     opf_diags *diags = opf_diags_new();
@@ -44,8 +42,7 @@ static const struct { const char *text, *message; } mistakes[] = {
     {"set long-row.bytes = 4 GiB", "'4 GiB' is no number"},
 };
 
-static void mistakes_are_said_and_nothing_taken(void **unused)
-{
+static void mistakes_are_said_and_nothing_taken(void **unused) {
     (void)unused;
     for (size_t m = 0; m < OPF_COUNT(mistakes); m++) {
         opf_arena *arena = opf_arena_new();
@@ -66,8 +63,7 @@ static void mistakes_are_said_and_nothing_taken(void **unused)
     }
 }
 
-static int count_rule(const opf_fusion *fusion, const char *rule)
-{
+static int count_rule(const opf_fusion *fusion, const char *rule) {
     int count = 0;
     for (size_t e = 0; e < fusion->edges.count; e++)
         count += strcmp(fusion->edges.data[e].rule, rule) == 0;
@@ -75,8 +71,7 @@ static int count_rule(const opf_fusion *fusion, const char *rule)
 }
 
 /* Each rule that joins, off: it joins nothing, and what hangs on it is refused as switched off, with the place in the file. */
-static void rules_that_are_off_join_nothing(void **unused)
-{
+static void rules_that_are_off_join_nothing(void **unused) {
     (void)unused;
     static const struct { const char *rule, *folder, *file; opf_policy policy; } cases[] = {
         {"anchor-epilogue", "grouping", "resnet_basic_block.onnx", OPF_POLICY_TVM},
@@ -111,8 +106,7 @@ static void rules_that_are_off_join_nothing(void **unused)
     }
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(lines_are_taken), cmocka_unit_test(mistakes_are_said_and_nothing_taken),
                                        cmocka_unit_test(rules_that_are_off_join_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);

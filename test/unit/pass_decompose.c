@@ -55,14 +55,12 @@ static const opf_case cases[] = {
 
 static uint32_t state = 11;
 
-static double draw(double low, double high)
-{
+static double draw(double low, double high) {
     state = state * 1664525u + 1013904223u;
     return low + (high - low) * (double)(state >> 8) / (1 << 24);
 }
 
-static opf_tensor *random_tensor(opf_module *module, const opf_operand *operand)
-{
+static opf_tensor *random_tensor(opf_module *module, const opf_operand *operand) {
     opf_tensor *tensor = opf_tensor_zeros(module->arena, operand->dtype, operand->rank, operand->dims, NULL);
     for (int64_t i = 0; i < tensor->elements; i++) {
         double number = draw(operand->low, operand->high);
@@ -71,8 +69,7 @@ static opf_tensor *random_tensor(opf_module *module, const opf_operand *operand)
     return tensor;
 }
 
-static opf_value *add_input(opf_graph *graph, const opf_operand *operand)
-{
+static opf_value *add_input(opf_graph *graph, const opf_operand *operand) {
     opf_value *value = opf_value_new(graph, "x");
     value->declared_rank = operand->rank;
     value->declared_dtype = operand->dtype;
@@ -83,8 +80,7 @@ static opf_value *add_input(opf_graph *graph, const opf_operand *operand)
 }
 
 /* Types and evaluates; the numbers of the only output. */
-static double *evaluate(opf_graph *graph, const opf_tensor *input, int64_t *count)
-{
+static double *evaluate(opf_graph *graph, const opf_tensor *input, int64_t *count) {
     assert_int_equal(opf_graph_type(graph->module, NULL, 0), OPF_OK);
     opf_eval *eval;
     assert_int_equal(opf_eval_new(&eval, graph, &input, false), OPF_OK);
@@ -98,8 +94,7 @@ static double *evaluate(opf_graph *graph, const opf_tensor *input, int64_t *coun
     return numbers;
 }
 
-static void try_case(const opf_case *c)
-{
+static void try_case(const opf_case *c) {
     opf_diags *diags = opf_diags_new();
     opf_module *module = opf_module_new(diags, "test.onnx");
     opf_graph *graph = module->graph = module->graph ? module->graph : opf_graph_new(module, "test", NULL);
@@ -132,16 +127,14 @@ static void try_case(const opf_case *c)
     opf_diags_free(diags);
 }
 
-static void forms_mean_the_same(void **unused)
-{
+static void forms_mean_the_same(void **unused) {
     (void)unused;
     for (size_t i = 0; i < OPF_COUNT(cases); i++)
         try_case(&cases[i]);
 }
 
 /* What has no form is left as it is. */
-static void others_stay(void **unused)
-{
+static void others_stay(void **unused) {
     (void)unused;
     opf_diags *diags = opf_diags_new();
     opf_module *module = opf_module_new(diags, "test.onnx");
@@ -159,8 +152,7 @@ static void others_stay(void **unused)
     opf_diags_free(diags);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(forms_mean_the_same), cmocka_unit_test(others_stay)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

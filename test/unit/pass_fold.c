@@ -17,28 +17,24 @@ typedef struct opf_bench {
     uint32_t state;
 } opf_bench;
 
-static opf_bench new_bench(void)
-{
+static opf_bench new_bench(void) {
     opf_bench bench = {.diags = opf_diags_new(), .state = 7};
     bench.module = opf_module_new(bench.diags, "test.onnx");
     bench.graph = bench.module->graph ? bench.module->graph : (bench.module->graph = opf_graph_new(bench.module, "test", NULL));
     return bench;
 }
 
-static void free_bench(opf_bench *bench)
-{
+static void free_bench(opf_bench *bench) {
     opf_module_free(bench->module);
     opf_diags_free(bench->diags);
 }
 
-static double draw(opf_bench *bench)
-{
+static double draw(opf_bench *bench) {
     bench->state = bench->state * 1664525u + 1013904223u;
     return (double)(bench->state >> 8) / (1 << 24) * 2 - 1;
 }
 
-static opf_tensor *random_tensor(opf_bench *bench, int rank, const int64_t *dims, double low)
-{
+static opf_tensor *random_tensor(opf_bench *bench, int rank, const int64_t *dims, double low) {
     opf_tensor *tensor = opf_tensor_zeros(bench->module->arena, OPF_FLOAT32, rank, dims, NULL);
     for (int64_t i = 0; i < tensor->elements; i++) {
         double number = draw(bench);
@@ -47,8 +43,7 @@ static opf_tensor *random_tensor(opf_bench *bench, int rank, const int64_t *dims
     return tensor;
 }
 
-static opf_value *input(opf_bench *bench, const char *name, int rank, const int64_t *dims)
-{
+static opf_value *input(opf_bench *bench, const char *name, int rank, const int64_t *dims) {
     opf_value *value = opf_value_new(bench->graph, name);
     value->declared_rank = rank;
     value->declared_dtype = OPF_FLOAT32;
@@ -58,13 +53,11 @@ static opf_value *input(opf_bench *bench, const char *name, int rank, const int6
     return value;
 }
 
-static opf_value *constant(opf_bench *bench, const char *name, int rank, const int64_t *dims, double low)
-{
+static opf_value *constant(opf_bench *bench, const char *name, int rank, const int64_t *dims, double low) {
     return opf_value_constant(bench->graph, name, random_tensor(bench, rank, dims, low));
 }
 
-static opf_node *node(opf_bench *bench, const char *name, const char *op, int n_inputs, opf_value *const *inputs)
-{
+static opf_node *node(opf_bench *bench, const char *name, const char *op, int n_inputs, opf_value *const *inputs) {
     opf_node *made = opf_node_new(bench->graph, name, op, "", 17, n_inputs, 1);
     for (int k = 0; k < n_inputs; k++)
         opf_node_set_input(made, k, inputs[k]);
@@ -74,8 +67,7 @@ static opf_node *node(opf_bench *bench, const char *name, const char *op, int n_
     return made;
 }
 
-static void print_diags(const opf_diags *diags)
-{
+static void print_diags(const opf_diags *diags) {
     opf_text text = {0};
     for (size_t i = 0; i < opf_diags_count(diags); i++)
         opf_diag_print(opf_diags_at(diags, i), &text);
@@ -83,16 +75,14 @@ static void print_diags(const opf_diags *diags)
     opf_text_free(&text);
 }
 
-static void expect_ok(const opf_bench *bench, opf_status status)
-{
+static void expect_ok(const opf_bench *bench, opf_status status) {
     if (status != OPF_OK)
         print_diags(bench->diags);
     assert_int_equal(status, OPF_OK);
 }
 
 /* The single output's numbers. */
-static double *evaluate(opf_bench *bench, const opf_tensor *const *inputs, int64_t *count)
-{
+static double *evaluate(opf_bench *bench, const opf_tensor *const *inputs, int64_t *count) {
     opf_eval *eval;
     expect_ok(bench, opf_eval_new(&eval, bench->graph, inputs, false));
     expect_ok(bench, opf_eval_run(eval));
@@ -106,8 +96,7 @@ static double *evaluate(opf_bench *bench, const opf_tensor *const *inputs, int64
 }
 
 /* Evaluates, runs the passes of policy best, evaluates again: equal but for rounding, with `left` nodes. */
-static void check_passes(opf_bench *bench, opf_value *output, const opf_tensor *const *inputs, size_t left)
-{
+static void check_passes(opf_bench *bench, opf_value *output, const opf_tensor *const *inputs, size_t left) {
     int64_t count, after;
     output->is_output = false;
     opf_graph_add_output(bench->graph, output, NULL);
@@ -121,8 +110,7 @@ static void check_passes(opf_bench *bench, opf_value *output, const opf_tensor *
         assert_true(fabs(before[i] - behind[i]) <= 1e-5 * (1 + fabs(before[i])));
 }
 
-static opf_node *named_norm(opf_bench *bench, const char *name, opf_value *x, int64_t channels)
-{
+static opf_node *named_norm(opf_bench *bench, const char *name, opf_value *x, int64_t channels) {
     const int64_t dims[] = {channels};
     return node(bench, name, "BatchNormalization", 5,
                 (opf_value *[]){x, constant(bench, NULL, 1, dims, -2), constant(bench, NULL, 1, dims, -2),
@@ -131,8 +119,7 @@ static opf_node *named_norm(opf_bench *bench, const char *name, opf_value *x, in
 
 static opf_node *norm(opf_bench *bench, opf_value *x, int64_t channels) { return named_norm(bench, "bn", x, channels); }
 
-static void batch_norm_moves_into_conv(void **unused)
-{
+static void batch_norm_moves_into_conv(void **unused) {
     (void)unused;
     for (int has_bias = 0; has_bias < 2; has_bias++) {
         opf_bench bench = new_bench();
@@ -154,8 +141,7 @@ static void batch_norm_moves_into_conv(void **unused)
     }
 }
 
-static void batch_norm_moves_into_transposed_conv_with_groups(void **unused)
-{
+static void batch_norm_moves_into_transposed_conv_with_groups(void **unused) {
     (void)unused;
     opf_bench bench = new_bench();
     const int64_t x_dims[] = {1, 4, 3, 3}, w_dims[] = {4, 3, 2, 2};
@@ -168,8 +154,7 @@ static void batch_norm_moves_into_transposed_conv_with_groups(void **unused)
     free_bench(&bench);
 }
 
-static void batch_norm_moves_into_gemm(void **unused)
-{
+static void batch_norm_moves_into_gemm(void **unused) {
     (void)unused;
     for (int transposed = 0; transposed < 2; transposed++) {
         opf_bench bench = new_bench();
@@ -189,8 +174,7 @@ static void batch_norm_moves_into_gemm(void **unused)
 
 /* Two norms, one behind the other, and a weight at an odd address: its bytes stay where they are, each element is rounded
  * once, read alone or copied with all. */
-static void folded_weights_stay_views(void **unused)
-{
+static void folded_weights_stay_views(void **unused) {
     (void)unused;
     opf_bench bench = new_bench();
     const int64_t x_dims[] = {1, 2, 4, 4}, w_dims[] = {3, 2, 3, 3};
@@ -226,8 +210,7 @@ static void folded_weights_stay_views(void **unused)
 }
 
 /* A weight whose product with its factor is infinite stays as it is. */
-static void batch_norm_stays_where_weights_overflow(void **unused)
-{
+static void batch_norm_stays_where_weights_overflow(void **unused) {
     (void)unused;
     opf_bench bench = new_bench();
     const int64_t x_dims[] = {1, 2, 4, 4}, w_dims[] = {3, 2, 3, 3};
@@ -247,8 +230,7 @@ static void batch_norm_stays_where_weights_overflow(void **unused)
 }
 
 /* The unnormalised result is read twice: nothing may change, and a note says why. */
-static void batch_norm_stays_where_the_result_is_shared(void **unused)
-{
+static void batch_norm_stays_where_the_result_is_shared(void **unused) {
     (void)unused;
     opf_bench bench = new_bench();
     const int64_t x_dims[] = {1, 2, 4, 4}, w_dims[] = {3, 2, 1, 1};
@@ -265,16 +247,14 @@ static void batch_norm_stays_where_the_result_is_shared(void **unused)
 
 /* ---- scale and shift ---- */
 
-static opf_node *with_constant(opf_bench *bench, const char *name, const char *op, opf_value *x, bool constant_first, int64_t channels)
-{
+static opf_node *with_constant(opf_bench *bench, const char *name, const char *op, opf_value *x, bool constant_first, int64_t channels) {
     const int64_t dims[] = {channels, 1, 1};
     opf_value *c = constant(bench, NULL, 3, dims, 0.5);
     return node(bench, name, op, 2, constant_first ? (opf_value *[]){c, x} : (opf_value *[]){x, c});
 }
 
 /* Normalisation, product, quotient, sum and difference behind a Conv are its weights and bias. */
-static void runs_of_constants_move_into_conv(void **unused)
-{
+static void runs_of_constants_move_into_conv(void **unused) {
     (void)unused;
     opf_bench bench = new_bench();
     const int64_t x_dims[] = {2, 4, 5, 6}, w_dims[] = {6, 4, 3, 3};
@@ -292,8 +272,7 @@ static void runs_of_constants_move_into_conv(void **unused)
 }
 
 /* A normalisation behind no weights, and what stands around it, is one product and one sum. */
-static void norm_becomes_scale_and_shift(void **unused)
-{
+static void norm_becomes_scale_and_shift(void **unused) {
     (void)unused;
     for (int more = 0; more < 4; more++) {
         opf_bench bench = new_bench();
@@ -317,8 +296,7 @@ static void norm_becomes_scale_and_shift(void **unused)
 }
 
 /* What has another reader, or is a model output, ends a run. */
-static void runs_end_where_results_are_shared(void **unused)
-{
+static void runs_end_where_results_are_shared(void **unused) {
     (void)unused;
     opf_bench bench = new_bench();
     const int64_t x_dims[] = {2, 5, 3, 4};
@@ -333,8 +311,7 @@ static void runs_end_where_results_are_shared(void **unused)
 
 /* (x + a) * b without a normalisation keeps its order: x may be next to -a. Nor is a normalisation changed whose mean is a thousand
  * times its own numbers, or any of them where each bit counts. */
-static void look_alikes_stay(void **unused)
-{
+static void look_alikes_stay(void **unused) {
     (void)unused;
     const int64_t x_dims[] = {2, 5, 3, 4};
     for (int form = 0; form < 3; form++) {
@@ -351,8 +328,7 @@ static void look_alikes_stay(void **unused)
     }
 }
 
-static void constants_are_computed(void **unused)
-{
+static void constants_are_computed(void **unused) {
     (void)unused;
     opf_bench bench = new_bench();
     const int64_t x_dims[] = {8, 40}, w_dims[] = {40, 40};
@@ -367,8 +343,7 @@ static void constants_are_computed(void **unused)
     free_bench(&bench);
 }
 
-static void identities_go_and_outputs_keep_a_producer(void **unused)
-{
+static void identities_go_and_outputs_keep_a_producer(void **unused) {
     (void)unused;
     opf_bench bench = new_bench();
     const int64_t x_dims[] = {3, 4};
@@ -388,8 +363,7 @@ static void identities_go_and_outputs_keep_a_producer(void **unused)
 }
 
 /* Old exporters name a Dropout's mask that nobody reads. */
-static void dropout_goes_whose_mask_nobody_reads(void **unused)
-{
+static void dropout_goes_whose_mask_nobody_reads(void **unused) {
     (void)unused;
     opf_bench bench = new_bench();
     const int64_t x_dims[] = {3, 4};
@@ -406,8 +380,7 @@ static void dropout_goes_whose_mask_nobody_reads(void **unused)
 }
 
 /* An Identity from a graph input to an output has something to do. */
-static void identity_of_an_input_stays(void **unused)
-{
+static void identity_of_an_input_stays(void **unused) {
     (void)unused;
     opf_bench bench = new_bench();
     const int64_t x_dims[] = {3};
@@ -417,8 +390,7 @@ static void identity_of_an_input_stays(void **unused)
     free_bench(&bench);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batch_norm_moves_into_conv),
         cmocka_unit_test(batch_norm_moves_into_transposed_conv_with_groups),

@@ -3,16 +3,14 @@
 
 #include "report/graph.h"
 
-static size_t count_of(const char *text, const char *needle)
-{
+static size_t count_of(const char *text, const char *needle) {
     size_t count = 0;
     for (const char *at = text; (at = strstr(at, needle)); at += strlen(needle))
         count++;
     return count;
 }
 
-static size_t uses_in(const opf_graph *graph)
-{
+static size_t uses_in(const opf_graph *graph) {
     size_t uses = graph->outputs.count;
     for (size_t i = 0; i < graph->values.count; i++)
         if (!graph->values.data[i]->constant)
@@ -20,8 +18,7 @@ static size_t uses_in(const opf_graph *graph)
     return uses;
 }
 
-static void dot_draws_all(void **unused)
-{
+static void dot_draws_all(void **unused) {
     (void)unused;
     opf_diags *diags = opf_diags_new();
     opf_module *module = load("grouping", "concat_of_concats.onnx", OPF_POLICY_TVM, diags);
@@ -44,8 +41,7 @@ static void dot_draws_all(void **unused)
     opf_diags_free(diags);
 }
 
-static void names_may_hold_anything(void **unused)
-{
+static void names_may_hold_anything(void **unused) {
     (void)unused;
     opf_diags *diags = opf_diags_new();
     opf_module *module = load("grouping", "simple_chain.onnx", OPF_POLICY_TVM, diags);
@@ -63,8 +59,7 @@ static void names_may_hold_anything(void **unused)
     opf_diags_free(diags);
 }
 
-static void missing_dot_is_said(void **unused)
-{
+static void missing_dot_is_said(void **unused) {
     (void)unused;
     opf_diags *diags = opf_diags_new();
     opf_module *module = load("grouping", "simple_chain.onnx", OPF_POLICY_TVM, diags);
@@ -83,8 +78,7 @@ static void missing_dot_is_said(void **unused)
     opf_diags_free(diags);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(dot_draws_all), cmocka_unit_test(names_may_hold_anything), cmocka_unit_test(missing_dot_is_said)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
