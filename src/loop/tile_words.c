@@ -101,18 +101,24 @@ static bool by_pairs(opf_tiler *tiler) {
 
 /* ---- words ---- */
 
-/* A window's taps are read apart; steps that follow each other in memory are the last. */
-static int find_axis(const opf_tile *tile) {
+static bool is_not_border(const opf_expr *e, void *axis) {
+    return e->kind != OPF_EXPR_SELECT || !opf_expr_has_var(e->args[0], *(int *)axis);
+}
+
+/* A window's taps are read apart, and so is what a border is told by: one test cannot stand for the parts of a word. Steps that follow
+ * each other in memory are the last. */
+static int find_axis(const opf_tiler *tiler) {
+    const opf_tile *tile = tiler->tile;
     for (int k = tile->n_axes - 1; k >= opf_tile_first_depth(tile); k--) {
         bool tap = tile->b.source == OPF_SOURCE_WINDOW && (k == tile->windows[0].tap || (tile->n_column == 2 && k == tile->windows[1].tap));
-        if (!tap) return k;
+        if (!tap && opf_expr_visit(tiler->pool, tile->a.value, is_not_border, &k) && opf_expr_visit(tiler->pool, tile->b.value, is_not_border, &k)) return k;
     }
     return -1;
 }
 
 static bool fold(opf_tiler *tiler) {
     opf_tile *tile = tiler->tile;
-    tile->word_axis = find_axis(tile);
+    tile->word_axis = find_axis(tiler);
     bool in_lines = tile->a.source == OPF_SOURCE_PANELS || tile->b.source == OPF_SOURCE_PANELS;
     if (tile->word_axis < 0 || (in_lines && tile->word_axis != tile->n_axes - 1)) return opf_tiler_refuse(tiler, "no depth axis holds words");
     tile->word_extent = tile->axes[tile->word_axis].extent;
