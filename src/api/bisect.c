@@ -150,12 +150,13 @@ static opf_status find_property(const opf_bisection *b, const opf_group *group, 
 
 /* %s: the operator. */
 static const char *remedy_of(const opf_bisection *b, const char *cause, const char *node) {
+    static const char too_large[] = "float32 in this place of the model (a Cast in front of '%s'), or a smaller scale; `ranges` names the values that float16 cannot hold";
     static const struct { const char *sign, *remedy; } remedies[] = {
         {"cancellation", "--wide-sums '%s' sums in float64; where the terms are rounded themselves, a form of the model that does not subtract near equals"},
         {"Winograd", "--accuracy=tight allows no form that is less accurate than the sum itself, --accuracy=exact none; --wide-sums '%s' turns it off for this sum"},
         {"order", "--wide-sums '%s' sums in float64, --accuracy=exact in the order of the axes; or a tolerance that a sum of this length allows"},
-        {"overflow of a half type", "float32 in this place of the model (a Cast in front of '%s'), or a smaller scale; `ranges` names the values that float16 cannot hold"},
-        {"past what a half type holds", "float32 in this place of the model (a Cast in front of '%s'), or a smaller scale; `ranges` names the values that float16 cannot hold"},
+        {"overflow of a half type", too_large},
+        {"past what a half type holds", too_large},
         {"half type", "float32 in this place of the model (a Cast in front of '%s')"},
         {"NaN", "the rule is in docs/numerics.md; a guard in the model where the value can be absent"},
         {"integer", "--accuracy=exact computes what is rounded as the evaluator does; else compare with a step of one"},

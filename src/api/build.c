@@ -26,7 +26,7 @@ static const char *identifier_of(const char *path, opf_arena *arena) {
     return name;
 }
 
-static bool ends_in(const char *path, const char *ending) {
+bool opf_build_ends_in(const char *path, const char *ending) {
     size_t length = strlen(path), tail = strlen(ending);
     return length > tail && strcmp(path + length - tail, ending) == 0;
 }
@@ -101,7 +101,7 @@ static opf_status make(opf_building *b) {
     status = opf_folder_temporary(&folder, b->arena, diags);
     if (status != OPF_OK) return status;
     b->folder = folder;
-    status = is_plain(b->path) ? opf_build_plain(b) : opf_build_object(b, ends_in(b->path, ".a"));
+    status = is_plain(b->path) ? opf_build_plain(b) : opf_build_object(b, opf_build_ends_in(b->path, ".a"));
     opf_folder_remove(folder);
     return status;
 }

@@ -31,6 +31,8 @@ typedef struct opf_building {
     int64_t ports;             /* bytes of inputs and outputs at these sizes */
 } opf_building;
 
+/* Is this the end of the path, such as ".so", with a name in front of it? */
+bool opf_build_ends_in(const char *path, const char *ending);
 /* The first version's program speaks for all in what callers see. */
 const opf_program *opf_build_program(const opf_building *b);
 /* The library as it is emitted for one version. */

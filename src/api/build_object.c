@@ -12,8 +12,8 @@ typedef struct linking {
 } linking;
 
 static const char *header_of(const opf_building *b) {
-    size_t length = strlen(b->path), tail = length > 3 && strcmp(b->path + length - 3, ".so") == 0 ? 3 : length > 2 && strcmp(b->path + length - 2, ".a") == 0 ? 2 : 0;
-    return opf_arena_printf(b->arena, "%.*s.h", (int)(length - tail), b->path);
+    size_t tail = opf_build_ends_in(b->path, ".so") ? strlen(".so") : opf_build_ends_in(b->path, ".a") ? strlen(".a") : 0;
+    return opf_arena_printf(b->arena, "%.*s.h", (int)(strlen(b->path) - tail), b->path);
 }
 
 static opf_status write_constants(opf_building *b) {

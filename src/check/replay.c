@@ -107,7 +107,8 @@ static bool is_formula(const opf_group_check *c) {
 }
 
 /* Which property explains the worst element, the surest sign first. A bound above zero allows for every order of a sum. */
-static const char *cause_of(const opf_group_check *c, opf_traits traits) {
+static const char *cause_of(const opf_group_check *c, const char *suspect) {
+    const opf_traits traits = c->group ? opf_traits_of(c->group, suspect) : (opf_traits){0};
     opf_dtype dtype = c->value->dtype;
     if (dtype == OPF_STRING) return "another text";
     if (isnan(c->got) != isnan(c->expected)) return "a NaN on one side only: a rule for NaN, or an operation without a value";
@@ -223,8 +224,7 @@ static void check_result(replaying *r, const opf_step *step, int index, const op
         else compare(&c, got, by.expected, by.bounds, is_exact(r));
         c.verdict = verdict_of(&c);
         find_arithmetic(r, &c, got, by);
-        opf_traits traits = c.group ? opf_traits_of(c.group, r->options.suspect) : (opf_traits){0};
-        if (c.worst >= 0) c.cause = c.verdict == OPF_GROUP_UNBOUNDED ? why_unbounded(r, step, by.bounds) : cause_of(&c, traits);
+        if (c.worst >= 0) c.cause = c.verdict == OPF_GROUP_UNBOUNDED ? why_unbounded(r, step, by.bounds) : cause_of(&c, r->options.suspect);
     }
     add_check(r, c);
 }

@@ -83,8 +83,10 @@ static bool value_at(const place *p, const opf_expr *e, double *value) {
         return e->index == p->c->column || e->index == p->c->m->plan->row;
     case OPF_EXPR_LOAD: return load_at(p, e, value);
     case OPF_EXPR_CAST:
-        *value = value_at(p, e->args[0], &a) && a != 0;
-        return e->dtype == OPF_BOOL && value_at(p, e->args[0], &a);
+        if (e->dtype != OPF_BOOL || !value_at(p, e->args[0], &a))
+            return false;
+        *value = a != 0;
+        return true;
     case OPF_EXPR_UNARY:
     case OPF_EXPR_BINARY:
         if (!value_at(p, e->args[0], &a) || (e->kind == OPF_EXPR_BINARY && !value_at(p, e->args[1], &b)))

@@ -80,7 +80,7 @@ typedef struct walk {
     const opf_tiler *tiler;
     const opf_tensor *tensor;
     const opf_expr *load;      /* the operand's only one */
-    double size[256];          /* absolute value of the operand by the byte that is loaded */
+    double value[256];         /* of the operand, by the byte that is loaded */
     int64_t extents[3 * OPF_MAX_RANK], steps[3 * OPF_MAX_RANK];
 } walk;
 
@@ -111,7 +111,7 @@ static bool value_at(const opf_expr *e, double element, double *out) {
 /* Of all rows, or columns, the largest absolute sum over the depth. */
 static double largest_sum(const walk *w, int axis, int64_t offset) {
     const opf_tile *tile = w->tiler->tile;
-    if (axis == tile->n_axes) return w->size[((const uint8_t *)w->tensor->data)[offset]];
+    if (axis == tile->n_axes) return fabs(w->value[((const uint8_t *)w->tensor->data)[offset]]);
     bool depth = axis >= opf_tile_first_depth(tile);
     double result = 0;
     for (int64_t i = 0; i < (depth || w->steps[axis] ? w->extents[axis] : 1); i++) {
@@ -132,39 +132,34 @@ static bool find_steps(walk *w) {
     return opf_is_value(offset, 0);
 }
 
-static bool sum_of_constant(const opf_tiler *tiler, const opf_tile_operand *operand, double *out) {
+/* The operand's constant, and its values; false where it is none of bytes. */
+static bool read_constant(walk *w, const opf_tile_operand *operand) {
+    const opf_tiler *tiler = w->tiler;
     int input = opf_tiler_constant(tiler, operand);
-    walk w = {.tiler = tiler};
     if (input < 0) return false;
-    w.tensor = tiler->stages->inputs.data[input]->constant;
-    bool bytes = w.tensor->dtype == OPF_INT8 || w.tensor->dtype == OPF_UINT8;
-    if (!bytes || w.tensor->scaling || !w.tensor->data || !opf_expr_visit(tiler->pool, operand->value, visit_load, &w) || !find_steps(&w)) return false;
-    for (int code = 0; code < 256; code++) {
-        double element = w.tensor->dtype == OPF_INT8 && code > 127 ? code - 256 : code, value;
-        if (!value_at(operand->value, element, &value)) return false;
-        w.size[code] = fabs(value);
-    }
+    w->tensor = tiler->stages->inputs.data[input]->constant;
+    bool bytes = w->tensor->dtype == OPF_INT8 || w->tensor->dtype == OPF_UINT8;
+    if (!bytes || w->tensor->scaling || !w->tensor->data || !opf_expr_visit(tiler->pool, operand->value, visit_load, w)) return false;
+    for (int code = 0; code < 256; code++)
+        if (!value_at(operand->value, w->tensor->dtype == OPF_INT8 && code > 127 ? code - 256 : code, &w->value[code])) return false;
+    return true;
+}
+
+static bool sum_of_constant(const opf_tiler *tiler, const opf_tile_operand *operand, double *out) {
+    walk w = {.tiler = tiler};
+    if (!read_constant(&w, operand) || !find_steps(&w)) return false;
     *out = largest_sum(&w, 0, 0);
     opf_tensor_release(w.tensor);
     return true;
 }
 
 bool opf_tiler_fits(const opf_tiler *tiler, const opf_tile_operand *operand, double low, double high) {
-    int input = opf_tiler_constant(tiler, operand);
     walk w = {.tiler = tiler};
-    bool fits[256];
-    if (input < 0) return false;
-    const opf_tensor *tensor = tiler->stages->inputs.data[input]->constant;
-    bool bytes = tensor->dtype == OPF_INT8 || tensor->dtype == OPF_UINT8;
-    if (!bytes || tensor->scaling || !tensor->data || !opf_expr_visit(tiler->pool, operand->value, visit_load, &w)) return false;
-    for (int code = 0; code < 256; code++) {
-        double element = tensor->dtype == OPF_INT8 && code > 127 ? code - 256 : code, value;
-        if (!value_at(operand->value, element, &value)) return false;
-        fits[code] = low <= value && value <= high;
-    }
-    bool all = true;
-    for (int64_t i = 0; i < tensor->elements && all; i++) all = fits[((const uint8_t *)tensor->data)[i]];
-    opf_tensor_release(tensor);
+    if (!read_constant(&w, operand)) return false;
+    bool all = true, fits[256];
+    for (int code = 0; code < 256; code++) fits[code] = low <= w.value[code] && w.value[code] <= high;
+    for (int64_t i = 0; i < w.tensor->elements && all; i++) all = fits[((const uint8_t *)w.tensor->data)[i]];
+    opf_tensor_release(w.tensor);
     return all;
 }
 

@@ -111,7 +111,7 @@ static const double WORTH_IT = 0.98; /* of the cycles without */
 static int extra_columns(const opf_tiler *tiler) {
     const opf_tile *tile = tiler->tile;
     int64_t columns, lanes = tiler->nest->machine->lanes;
-    if (tiler->tile->words) return 0; /* in the lanes of the rows stand sums of floats */
+    if (tile->words) return 0; /* in the lanes of the rows stand sums of floats */
     if (!opf_tile_reads_rows(tile) || !opf_is_int(tile->columns, &columns) || columns < lanes || columns > MOST_BLOCK_COLUMNS - lanes) return 0;
     return columns % lanes <= OPF_TILE_MOST_EXTRA ? (int)(columns % lanes) : 0;
 }

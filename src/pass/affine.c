@@ -15,6 +15,8 @@ static bool all_finite(const opf_affine *affine) {
 
 /* ---- batch normalisation ---- */
 
+bool opf_affine_is_norm(const opf_node *node) { return strcmp(node->op, "BatchNormalization") == 0 && !node->domain[0]; }
+
 static const char *training(const opf_node *norm) {
     bool training = norm->opset < 7 ? !opf_node_int(norm, "is_test", 0) : opf_node_int(norm, "training_mode", 0) != 0;
     if (training)
@@ -66,15 +68,6 @@ static int axis_of(const opf_tensor *tensor, int rank) {
     return axis;
 }
 
-static bool same_shape(const opf_value *a, const opf_value *b) {
-    if (a->rank != b->rank || a->dtype != b->dtype)
-        return false;
-    for (int k = 0; k < a->rank; k++)
-        if (a->dims[k] != b->dims[k])
-            return false;
-    return true;
-}
-
 static void apply(char op, double number, double *factor, double *shift) {
     *factor = op == '*' ? number : op == '/' ? 1 / number : op == 'r' ? -1 : 1;
     *shift = op == '+' || op == 'r' ? number : op == '-' ? -number : 0;
@@ -86,7 +79,7 @@ static const char *read_scalar(opf_affine *out, const opf_node *node, char op) {
         const opf_value *x = node->inputs[k], *other = node->inputs[1 - k];
         const opf_tensor *tensor = opf_known_tensor(other);
         int axis = tensor && tensor->elements > 0 && other->dtype == result->dtype ? axis_of(tensor, result->rank) : -2;
-        if (opf_known_tensor(x) || axis == -2 || !same_shape(x, result) || (op == '/' && k == 1))
+        if (opf_known_tensor(x) || axis == -2 || x->dtype != result->dtype || !opf_value_same_shape(x, result) || (op == '/' && k == 1))
             continue;
         *out = (opf_affine){.input = k, .axis = axis, .channels = tensor->elements};
         out->factor = opf_constant_numbers(other, out->channels);
@@ -105,7 +98,7 @@ const char *opf_affine_read(opf_affine *out, const opf_node *node) {
     opf_dtype dtype = node->outputs[0]->dtype;
     if (dtype != OPF_FLOAT32 && dtype != OPF_FLOAT64)
         return "its type is too coarse to take factors together without a loss that shows";
-    if (strcmp(node->op, "BatchNormalization") == 0)
+    if (opf_affine_is_norm(node))
         return read_norm(out, node);
     for (size_t k = 0; k < OPF_COUNT(scalar); k++)
         if (strcmp(node->op, scalar[k].op) == 0)

@@ -15,6 +15,7 @@ typedef struct opf_affine {
                                   takes off again, and rounds by; 0 */
 } opf_affine;
 
+bool opf_affine_is_norm(const opf_node *node); /* a BatchNormalization, whatever its form */
 /* NULL where the node is of this form, in float32 or float64; else a sentence why it is not. Node and inputs are typed. */
 const char *opf_affine_read(opf_affine *out, const opf_node *node);
 /* `first`, then `second`, as one; false where the axes differ or a number is not finite. */

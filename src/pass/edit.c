@@ -22,6 +22,13 @@ bool opf_value_has_single_use(const opf_value *value) {
     return !value->is_output && value->uses.count == 1 && value->uses.data[0].node->graph == value->graph;
 }
 
+bool opf_value_same_shape(const opf_value *a, const opf_value *b) {
+    for (int k = 0; k < a->rank; k++)
+        if (a->rank != b->rank || a->dims[k] != b->dims[k])
+            return false;
+    return a->rank == b->rank;
+}
+
 const opf_tensor *opf_known_tensor(const opf_value *value) {
     if (value->constant)
         return value->constant;

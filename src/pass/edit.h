@@ -19,6 +19,8 @@ void opf_pass_note(const opf_node *node, const char *format, ...) __attribute__(
 void opf_pass_remove(opf_node *node, const char *why, const opf_node *into);
 /* Is the value used by one node's input only, inside its own graph, and no output? */
 bool opf_value_has_single_use(const opf_value *value);
+/* Have both values the same number of axes, and of each the same size? */
+bool opf_value_same_shape(const opf_value *a, const opf_value *b);
 /* The value as a tensor: a constant, or all of whose elements are known as numbers (arena). NULL where it is neither. */
 const opf_tensor *opf_known_tensor(const opf_value *value);
 /* The numbers of a constant, or of a value that is known so, of a floating type as doubles (arena); NULL where it is none or does not have `elements`. */

@@ -205,17 +205,15 @@ static const char *fold(opf_folding *folding) {
 /* Nothing to fold, or nothing to fold into: no matter for a note. */
 static const char NOTHING[] = "";
 
-static bool is_norm(const opf_node *node) { return strcmp(node->op, "BatchNormalization") == 0 && !node->domain[0]; }
-
-/* The producer of what the node scales and shifts, where a Conv, ConvTranspose or Gemm is one. */
-static opf_node *find_producer(const opf_node *norm) {
+/* The producer of what the node scales and shifts: a Conv, ConvTranspose or Gemm. False where it is none. */
+static bool find_producer(opf_folding *folding) {
+    const opf_node *norm = folding->norm;
     for (int k = 0; k < norm->n_inputs && k < 2; k++) {
-        opf_node *producer = norm->inputs[k] ? norm->inputs[k]->producer : NULL;
-        opf_folding folding = {.producer = producer};
-        if (producer && producer->n_inputs >= 2 && producer->inputs[1] && find_axis(&folding))
-            return producer;
+        opf_node *producer = folding->producer = norm->inputs[k] ? norm->inputs[k]->producer : NULL;
+        if (producer && producer->n_inputs >= 2 && producer->inputs[1] && find_axis(folding))
+            return true;
     }
-    return NULL;
+    return false;
 }
 
 /* The numbers of the node, one a channel. */
@@ -224,7 +222,7 @@ static const char *read_numbers(opf_folding *folding) {
     const opf_node *norm = folding->norm;
     const char *problem = opf_affine_read(&affine, norm);
     if (problem)
-        return is_norm(norm) ? problem : NOTHING;
+        return opf_affine_is_norm(norm) ? problem : NOTHING;
     if (norm->inputs[affine.input] != folding->producer->outputs[0])
         return NOTHING;
     problem = read_weight(folding);
@@ -242,8 +240,8 @@ static const char *read_numbers(opf_folding *folding) {
 
 /* NULL where the node is folded, else why it is not. */
 static const char *visit(opf_node *norm) {
-    opf_folding folding = {.norm = norm, .producer = find_producer(norm)};
-    if (!folding.producer || !find_axis(&folding))
+    opf_folding folding = {.norm = norm};
+    if (!find_producer(&folding))
         return NOTHING;
     if (norm->held || folding.producer->held)
         return "it belongs to a kernel of the user's";
@@ -259,7 +257,7 @@ opf_status opf_pass_fold_batch_norm(opf_graph *graph) {
     for (size_t i = 0; i < graph->nodes.count;) {
         opf_node *node = graph->nodes.data[i];
         const char *problem = visit(node);
-        if (problem && problem[0] && is_norm(node))
+        if (problem && problem[0] && opf_affine_is_norm(node))
             opf_pass_note(node, "not folded: %s", problem);
         i += node->graph != NULL;
     }

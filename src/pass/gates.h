@@ -24,6 +24,8 @@ typedef struct opf_gate_set {
     OPF_VEC(const opf_node *) readers; /* element-wise work on pieces, as far as is looked at */
 } opf_gate_set;
 
+static inline bool opf_gates_has_bias(const opf_node *product) { return product->n_inputs > 2 && product->inputs[2]; }
+
 /* ---- gates_find.c ---- */
 /* The product with a constant matrix, its second operand, that the node is; nothing is added to it but a constant row. */
 bool opf_gates_is_product(const opf_node *node);

@@ -99,13 +99,12 @@ static opf_value *joined(const opf_gate_set *set, opf_gate_parts *parts, int inp
 /* ---- pieces ---- */
 
 static int column_axis(const opf_node *product) { return opf_node_int(product, "transB", 0) ? 0 : 1; }
-static bool has_bias(const opf_node *product) { return product->n_inputs > 2 && product->inputs[2]; }
 
 static opf_value *product_piece(const opf_gate_set *set, opf_gate_parts *parts, const opf_node *product, int piece) {
     opf_value *inputs[3] = {product->inputs[0], part_of(set, parts, product->inputs[1], column_axis(product), piece), NULL};
-    if (has_bias(product))
+    if (opf_gates_has_bias(product))
         inputs[2] = product->inputs[2]->constant->elements == 1 ? product->inputs[2] : part_of(set, parts, product->inputs[2], 0, piece);
-    return new_node(set, product, product->op, product->opset, has_bias(product) ? 3 : 2, inputs);
+    return new_node(set, product, product->op, product->opset, opf_gates_has_bias(product) ? 3 : 2, inputs);
 }
 
 static bool holds(const opf_gate_set *set, const opf_value *value, const opf_node *product) {
@@ -153,9 +152,9 @@ opf_status opf_gates_cut(const opf_gate_set *set, opf_gate_parts *parts) {
 static opf_value *join_products(const opf_gate_set *set, opf_gate_parts *parts) {
     const opf_node *first = set->products[0];
     opf_value *inputs[3] = {first->inputs[0], joined(set, parts, 1, column_axis(first)), NULL};
-    if (has_bias(first))
+    if (opf_gates_has_bias(first))
         inputs[2] = joined(set, parts, 2, 0);
-    opf_value *whole = new_node(set, first, first->op, first->opset, has_bias(first) ? 3 : 2, inputs);
+    opf_value *whole = new_node(set, first, first->op, first->opset, opf_gates_has_bias(first) ? 3 : 2, inputs);
     for (int k = 1; whole && k < set->count; k++)
         opf_node_origins_add(whole->producer, set->products[k]);
     return whole;

@@ -149,16 +149,9 @@ static bool find_products(opf_gate_set *set, opf_value *value) {
 
 /* ---- who reads the pieces ---- */
 
-static bool same_shape(const opf_value *a, const opf_value *b) {
-    for (int k = 0; k < a->rank; k++)
-        if (a->rank != b->rank || a->dims[k] != b->dims[k])
-            return false;
-    return a->rank == b->rank;
-}
-
 static bool is_element_wise(const opf_node *node, const opf_value *like) {
     const opf_op *op = opf_node_op(node);
-    return op && op->scalar && !node->held && node->graph == like->graph && node->n_outputs == 1 && node->outputs[0] && same_shape(node->outputs[0], like);
+    return op && op->scalar && !node->held && node->graph == like->graph && node->n_outputs == 1 && node->outputs[0] && opf_value_same_shape(node->outputs[0], like);
 }
 
 static void add_readers(opf_gate_set *set, const opf_value *value, int further) {
@@ -218,11 +211,9 @@ static bool same_attributes(const opf_node *a, const opf_node *b) {
            opf_node_float(a, "alpha", 1) == opf_node_float(b, "alpha", 1) && opf_node_float(a, "beta", 1) == opf_node_float(b, "beta", 1);
 }
 
-static bool has_bias(const opf_node *node) { return node->n_inputs > 2 && node->inputs[2]; }
-
 static bool are_alike(const opf_node *a, const opf_node *b) {
     const opf_tensor *first = a->inputs[1]->constant, *second = b->inputs[1]->constant;
-    return a->op == b->op && same_attributes(a, b) && has_bias(a) == has_bias(b) && first->dims[0] == second->dims[0] && first->dims[1] == second->dims[1];
+    return a->op == b->op && same_attributes(a, b) && opf_gates_has_bias(a) == opf_gates_has_bias(b) && first->dims[0] == second->dims[0] && first->dims[1] == second->dims[1];
 }
 
 bool opf_gates_find_apart(opf_graph *graph, opf_value *operand, opf_gate_set *set) {

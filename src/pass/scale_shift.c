@@ -10,11 +10,9 @@
 /* Of the channel's own scale and bias: what is taken off again costs at most so many of the last bits. */
 static const double MOST_CANCELLED = 1024;
 
-static bool is_norm(const opf_node *node) { return strcmp(node->op, "BatchNormalization") == 0 && !node->domain[0]; }
-
 static bool holds_norm(const opf_affine_run *run) {
     for (size_t k = 0; k < run->nodes.count; k++)
-        if (is_norm(run->nodes.data[k]))
+        if (opf_affine_is_norm(run->nodes.data[k]))
             return true;
     return false;
 }
@@ -86,8 +84,6 @@ static opf_status rewrite(const opf_affine_run *run) {
         opf_node *node = run->nodes.data[k];
         if (node == last)
             continue;
-        for (int i = 0; i < node->n_inputs; i++)
-            opf_node_set_input(node, i, NULL);
         opf_node_origins_add(scale, node);
         opf_pass_remove(node, "its numbers are constants: made part of one scale and one shift", scale);
     }
