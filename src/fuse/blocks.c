@@ -1,10 +1,13 @@
 /* Plans in blocks of rows: which stages are kept, what stands for their axes, which loop is the rows'. */
+#include <math.h>
+
 #include "fuse/blocks.h"
 #include "fuse/stream.h"
 
 enum {
     DEAR = 12,     /* operations an element from which a map is not computed twice; one exp is twice that */
     FEWEST = 4,    /* rows, columns and terms from which a register tile pays */
+    ENOUGH_UNITS = 16, /* blocks that occupy all threads */
     STREAM_FROM = 32 << 10 /* bytes that a row leaves from which a softmax goes by blocks of its columns: a block of rows then fills L2 */
 };
 static const double REPEATED = 1.5; /* evaluations an element from which a dear map is kept */
@@ -445,6 +448,13 @@ static void divide_later(planner *p, opf_block_stage *placed) {
 }
 
 /* ---- the plan ---- */
+
+int64_t opf_block_rows(bool streams, double cache_bytes, double row_bytes, double rows, double outer) {
+    double fitting = floor(cache_bytes / 8 / fmax(row_bytes, 1));
+    int64_t count = (int64_t)fmin(fitting, streams ? OPF_BLOCK_STREAMED_ROWS : OPF_BLOCK_ROWS);
+    while (count > OPF_BLOCK_LEAST_ROWS && outer * ceil(rows / (double)count) < ENOUGH_UNITS) count /= 2;
+    return count < OPF_BLOCK_LEAST_ROWS ? OPF_BLOCK_LEAST_ROWS : count;
+}
 
 static void order_loops(planner *p) {
     opf_block_plan *plan = p->plan;

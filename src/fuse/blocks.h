@@ -12,7 +12,7 @@
 #include "fuse/fuser.h"
 
 enum { OPF_BLOCK_AXES = 2 * OPF_MAX_RANK };
-enum { OPF_BLOCK_ROWS = 32, OPF_BLOCK_STREAMED_ROWS = 64 }; /* the most of a block; where columns go by blocks too (stream.h) */
+enum { OPF_BLOCK_LEAST_ROWS = 8, OPF_BLOCK_ROWS = 32, OPF_BLOCK_STREAMED_ROWS = 64 }; /* of a block; the last where columns go by blocks too (stream.h) */
 
 /* Where a kept stage stands in plans that stream (stream.h); all of them before, in others. */
 typedef enum opf_block_part { OPF_BLOCK_BEFORE, OPF_BLOCK_STREAM, OPF_BLOCK_BEHIND } opf_block_part;
@@ -43,6 +43,10 @@ typedef struct opf_block_plan {
 /* `results`: stages that are stored. exact: no bit may change, so divisions stay where they stand and rows are whole. False where
  * the list is no such nest; all else is then undefined. */
 bool opf_blocks_plan(const opf_stages *stages, int n_results, const int *results, bool exact, opf_pool *pool, opf_arena *arena, opf_block_plan *plan);
+
+/* Rows of a block: as many as leave no more than an eighth of a core's own cache (`cache_bytes`) from one step to the next (`row_bytes`
+ * each), fewer where the threads would want for blocks. `outer`: positions of the loops outside. */
+int64_t opf_block_rows(bool streams, double cache_bytes, double row_bytes, double rows, double outer);
 
 typedef struct opf_block_verdict {
     opf_rule_number rule;         /* OPF_RULE_BLOCKS, or why not */

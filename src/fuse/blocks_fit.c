@@ -19,7 +19,7 @@ typedef struct opf_block_study {
     const opf_rule_settings *settings;
     opf_pool *pool;
     const opf_block_plan *plan;
-    double rows, block, units; /* in all, of a block, and blocks */
+    double rows, most, blocks, units; /* in all, of a block at most, blocks of them, blocks with the loops outside */
     double row_bytes, saved_bytes, again_bytes, work;
     double factor;      /* bytes of the largest factor without rows */
     int kept;
@@ -40,10 +40,70 @@ static bool is_result(const opf_group *group, int stage) {
     return false;
 }
 
+typedef struct opf_sought { int load; bool found; } opf_sought;
+
+static bool meet_sought(const opf_expr *e, void *data) {
+    opf_sought *sought = data;
+    sought->found = sought->found || (e->kind == OPF_EXPR_LOAD && e->index == sought->load);
+    return !sought->found;
+}
+
+/* Would kernels of their own store the stage whole? Products end one, and read what the one before has stored; what stands between the
+ * products (the powers of a softmax without a product behind it) is never stored, joined or not. It is also what the rows of a block have
+ * to keep from one step to the next. */
+static bool is_stored_apart(const opf_block_study *study, const opf_block_stage *placed) {
+    opf_sought sought = {(int)study->group->stages.inputs.count + placed->stage, placed->product};
+    for (size_t s = 0; s < study->group->stages.list.count && !sought.found; s++)
+        if (study->plan->stages[s] && study->plan->stages[s]->product)
+            opf_expr_visit(study->pool, study->plan->stages[s]->term, meet_sought, &sought);
+    return sought.found;
+}
+
+/* ---- what a product reads again ---- */
+
+enum { WHOLE_VECTOR = 16 /* floats */ };
+
+/* The factor without rows. */
+static const opf_expr *factor_of(const opf_block_plan *plan, const opf_block_stage *placed) {
+    return placed->term->args[opf_expr_has_var(placed->term->args[0], plan->row) ? 1 : 0];
+}
+
+static bool is_known(const opf_expr *e, void *data) {
+    const opf_group *group = data;
+    return e->kind != OPF_EXPR_LOAD || ((size_t)e->index < group->stages.inputs.count && group->stages.inputs.data[e->index]->constant);
+}
+
+/* A weight whose columns do not fill whole vectors is copied when the program runs; a kernel of its own would have it packed beforehand. */
+static bool copies_weight(const opf_block_study *study, const opf_block_stage *placed) {
+    int64_t columns = 1, extent;
+    for (int k = 0; k < placed->n_free; k++) {
+        if (!opf_is_int(study->plan->extents.data[placed->free[k]], &extent))
+            return false;
+        columns = columns * (extent % WHOLE_VECTOR) % WHOLE_VECTOR;
+    }
+    return columns && opf_expr_visit(study->pool, factor_of(study->plan, placed), is_known, (void *)(uintptr_t)study->group);
+}
+
+/* Each block reads the factor; a kernel of its own, each of the factors that the loops outside tell apart once. */
+static void study_product(opf_block_study *study, const opf_block_stage *placed, double outer, double bytes) {
+    const opf_block_plan *plan = study->plan;
+    double different = 1;
+    for (int k = 0; k < plan->n_outer; k++)
+        if (opf_expr_has_var(factor_of(plan, placed), plan->outer[k]))
+            different *= (double)opf_dim_nominal(plan->extents.data[plan->outer[k]]);
+    study->factor = fmax(study->factor, bytes);
+    if (bytes <= opf_threshold_of(study->settings, OPF_THRESHOLD_FACTOR_BYTES))
+        return;
+    study->again_bytes += (outer * study->blocks - different + (copies_weight(study, placed) ? 2 : 0)) * bytes;
+    study->again = study->group->stages.list.data[placed->stage]->origin;
+}
+
+/* ---- the study ---- */
+
 static void study_stage(opf_block_study *study, const opf_block_stage *placed) {
     const opf_block_plan *plan = study->plan;
     const opf_stage *stage = study->group->stages.list.data[placed->stage];
-    double outer = product_of(plan, plan->n_outer, plan->outer), blocks = study->units / outer;
+    double outer = product_of(plan, plan->n_outer, plan->outer);
     double free = product_of(plan, placed->n_free, placed->free), reduced = product_of(plan, placed->n_reduce, placed->reduce);
     double bytes = free * opf_dtype_bits(stage->dtype) / 8, left = opf_block_row_bytes(&study->group->stages, plan, placed);
     study->kept++;
@@ -51,22 +111,28 @@ static void study_stage(opf_block_study *study, const opf_block_stage *placed) {
     if (placed->n_free && (!study->widest || left > study->row_bytes))
         study->widest = stage->origin;
     study->row_bytes += left;
-    if (!is_result(study->group, placed->stage))
+    if (!is_result(study->group, placed->stage) && is_stored_apart(study, placed))
         study->saved_bytes += 2 * outer * study->rows * bytes;
-    double factor = free * reduced * 4;
-    study->factor = fmax(study->factor, placed->product ? factor : 0);
-    if (placed->product && factor > opf_threshold_of(study->settings, OPF_THRESHOLD_FACTOR_BYTES)) {
-        study->again_bytes += (blocks - 1) * outer * factor;
-        study->again = stage->origin;
-    }
+    if (placed->product)
+        study_product(study, placed, outer, free * reduced * 4);
+}
+
+/* Bytes that a row leaves from one step of its block to a later one. */
+static double lasting_bytes(const opf_block_study *study) {
+    double bytes = 0;
+    for (size_t s = 0; s < study->group->stages.list.count; s++)
+        if (study->plan->stages[s] && is_stored_apart(study, study->plan->stages[s]))
+            bytes += opf_block_row_bytes(&study->group->stages, study->plan, study->plan->stages[s]);
+    return bytes;
 }
 
 static void study_plan(opf_block_study *study) {
     const opf_block_plan *plan = study->plan;
+    double outer = product_of(plan, plan->n_outer, plan->outer);
     study->rows = (double)opf_dim_nominal(plan->extents.data[plan->row]);
-    study->block = plan->power >= 0 ? OPF_BLOCK_STREAMED_ROWS : OPF_BLOCK_ROWS;
-    double blocks = ceil(study->rows / study->block);
-    study->units = product_of(plan, plan->n_outer, plan->outer) * blocks;
+    study->most = plan->power >= 0 ? OPF_BLOCK_STREAMED_ROWS : OPF_BLOCK_ROWS;
+    study->blocks = ceil(study->rows / (double)opf_block_rows(plan->power >= 0, OPF_OWN_CACHE_BYTES, lasting_bytes(study), study->rows, outer));
+    study->units = outer * ceil(study->rows / study->most);
     for (size_t s = 0; s < study->group->stages.list.count; s++)
         if (plan->stages[s])
             study_stage(study, plan->stages[s]);
@@ -142,7 +208,7 @@ opf_block_verdict opf_blocks_fit(const opf_group *group, const opf_rule_settings
     double again = opf_seconds_of_bytes(study.again_bytes, study.factor), saved = opf_seconds_of_bytes(study.saved_bytes, study.saved_bytes);
     if (plan.power >= 0 ? again > saved : study.again_bytes > study.saved_bytes)
         return refused(OPF_RULE_BLOCKS_AGAIN, study.again, (int64_t)study.again_bytes);
-    if (study.units * study.block / 8 < opf_threshold_of(settings, OPF_THRESHOLD_BLOCK_UNITS) && study.work > MUCH_WORK)
+    if (study.units * study.most / 8 < opf_threshold_of(settings, OPF_THRESHOLD_BLOCK_UNITS) && study.work > MUCH_WORK)
         return refused(OPF_RULE_FEW_ROWS, study.widest ? study.widest : first, 0);
     return (opf_block_verdict){.rule = OPF_RULE_BLOCKS, .bytes = (int64_t)study.again_bytes};
 }

@@ -68,7 +68,7 @@ double opf_group_flops(const opf_group *group) {
 static const double OPERATIONS_PER_SECOND = 50e9;
 
 /* One core, by the level that holds all that is in play: its own cache, the shared one, memory. */
-static const struct { double bytes, bandwidth; } levels[] = {{1 << 20, 98e9}, {24 << 20, 72e9}, {INFINITY, 20e9}};
+static const struct { double bytes, bandwidth; } levels[] = {{OPF_OWN_CACHE_BYTES, 98e9}, {24 << 20, 72e9}, {INFINITY, 20e9}};
 
 double opf_seconds_of_work(double operations) { return operations / OPERATIONS_PER_SECOND; }
 

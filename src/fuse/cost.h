@@ -4,6 +4,8 @@
 
 #include "fuse/fuser.h"
 
+enum { OPF_OWN_CACHE_BYTES = 1 << 20 }; /* of a core */
+
 /* Operations on floats; transcendental functions count as they are priced in the scalar table. */
 double opf_seconds_of_work(double operations);
 /* Moving `bytes` where altogether `footprint` bytes are in play, which tells the level of memory that holds them. */

@@ -97,7 +97,7 @@ const opf_rule opf_rules[OPF_RULE_COUNT] = {
     [OPF_RULE_NOT_BLOCKS] = {"not-blocks", -1, OPF_REFUSED,
         "'{from}' and '{to}' are no nest in blocks of rows: '{blocker}' does not work along rows that all of it has"},
     [OPF_RULE_BLOCKS_AGAIN] = {"blocks-again", -1, OPF_REFUSED,
-        "in blocks of rows '{blocker}' would read its other operand once for each block, {bytes} bytes more in all at nominal sizes: more than "
+        "in blocks of rows '{blocker}' would read its other operand once for each block, or copy it first, {bytes} bytes more in all at nominal sizes: more than "
         "not storing '{value}' saves"},
 
     [OPF_RULE_PROLOGUE_SHARED] = {"prologue-shared", -1, OPF_REFUSED,

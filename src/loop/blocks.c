@@ -5,7 +5,7 @@
  * steps has a place for each row of the block. */
 #include "loop/blocks.h"
 
-enum { LEAST_ROWS = 8, ENOUGH_UNITS = 16, LINE = 16 /* floats of a cache line */ };
+enum { LINE = 16 /* floats of a cache line */ };
 
 static int64_t nominal(opf_dim dim) { int64_t value = opf_dim_nominal(dim); return value < 1 ? 1 : value; }
 
@@ -156,12 +156,9 @@ static void choose_columns(opf_rows_nest *n) {
  * a block has more of these then. */
 static void choose_rows(opf_rows_nest *n) {
     opf_scheduler *s = n->s;
-    int64_t most = n->stream ? OPF_BLOCK_STREAMED_ROWS : OPF_BLOCK_ROWS;
-    int64_t fitting = s->nest->machine->l2_bytes / 8 / 4 / floats_of_a_row(n), rows = nominal(opf_extent(s, n->row)), outer = 1, known;
+    int64_t rows = nominal(opf_extent(s, n->row)), outer = 1, known;
     for (int k = 0; k < n->depth - 1; k++) outer *= nominal(opf_extent(s, n->root->order.at[k]));
-    if (fitting > most) fitting = most;
-    while (fitting > LEAST_ROWS && outer * ((rows + fitting - 1) / fitting) < ENOUGH_UNITS) fitting /= 2;
-    n->rows = fitting < LEAST_ROWS ? LEAST_ROWS : fitting;
+    n->rows = opf_block_rows(n->stream, (double)s->nest->machine->l2_bytes, 4.0 * (double)floats_of_a_row(n), (double)rows, (double)outer);
     if (opf_is_int(opf_extent(s, n->row), &known) && known < n->rows) n->rows = known < 1 ? 1 : known;
     int64_t wanted = opf_nest_wants(s->nest, OPF_KNOB_ROWS);
     if (wanted && wanted <= rows) n->rows = wanted;

@@ -5,6 +5,8 @@
 
 #include "fusion.h"
 
+#include "fuse/settings.h"
+
 static int count_kernels(const opf_fusion *fusion) {
     int kernels = 0;
     for (size_t g = 0; g < fusion->groups.count; g++)
@@ -95,6 +97,8 @@ static const struct { const char *model, *from, *to; opf_verdict verdict; const 
     {"front_exp_product.onnx", "Exp_1", "MatMul_3", OPF_FUSED, "row-blocks"},
     {"attention_scaled_after.onnx", "Softmax_5", "MatMul_6", OPF_FUSED, "row-blocks"},
     {"large_product_normalised.onnx", "MatMul_1", "Softmax_2", OPF_REFUSED, "blocks-again"},
+    {"product_of_few_rows_normalised.onnx", "MatMul_1", "Softmax_2", OPF_REFUSED, "blocks-again"},
+    {"batches_of_one_weight.onnx", "MatMul_1", "Softmax_2", OPF_REFUSED, "blocks-again"},
     {"front_shared.onnx", "Transpose_1", "MatMul_3", OPF_COPIED, "copied"},
     {"front_shared_dear.onnx", "Exp_1", "MatMul_3", OPF_REFUSED, "prologue-shared"},
     {"gate_of_channels.onnx", "HardSwish_1", "GlobalAveragePool_2", OPF_COPIED, "copied"},
@@ -129,7 +133,23 @@ static void uses_say_why(void **unused) {
     }
 }
 
+/* Weights that stay in no cache are read again for each block, and copied first where their columns fill no whole vectors. */
+static void copies_of_weights_count(void **unused) {
+    (void)unused;
+    static const char *const models[] = {"weight_of_whole_vectors.onnx", "weight_copied_first.onnx"};
+    for (int m = 0; m < 2; m++) {
+        opf_diags *diags = opf_diags_new();
+        opf_module *module = load("rows", models[m], OPF_POLICY_BEST, diags);
+        opf_rule_settings settings;
+        opf_rule_settings_init(&settings);
+        settings.thresholds[OPF_THRESHOLD_FACTOR_BYTES] = 4096;
+        assert_int_equal(count_kernels(fuse(module, &(opf_fuse_options){.policy = OPF_POLICY_BEST, .settings = &settings}, diags)), 1 + m);
+        opf_module_free(module);
+        opf_diags_free(diags);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(forms_do_not_matter), cmocka_unit_test(every_form_is_one_kernel), cmocka_unit_test(best_is_never_worse), cmocka_unit_test(uses_say_why)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(forms_do_not_matter), cmocka_unit_test(every_form_is_one_kernel), cmocka_unit_test(best_is_never_worse), cmocka_unit_test(uses_say_why), cmocka_unit_test(copies_of_weights_count)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

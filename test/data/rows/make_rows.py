@@ -362,6 +362,19 @@ x = g.input("x", 1, 128, 512)
 w = g.op("MatMul", x, g.input("w", 512, 1024))
 g.save(2, g.op("Softmax", w, axis=-1))
 
+g = Graph("product_of_few_rows_normalised")  # long rows: blocks of eight; the powers of the softmax are stored by nobody
+w = g.op("MatMul", g.input("x", 1, 40, 120), g.input("w", 120, 6625))
+g.save(2, g.op("Softmax", w, axis=-1))
+
+g = Graph("batches_of_one_weight")  # each position of the batch would read the weights
+w = g.op("MatMul", g.input("x", 16, 8, 120), g.input("w", 120, 3000))
+g.save(2, g.op("Softmax", w, axis=-1))
+
+for name, columns in (("weight_of_whole_vectors", 112), ("weight_copied_first", 113)):  # where weights stay in no cache, the latter is two kernels
+    g = Graph(name)
+    weight = g.const(np.random.default_rng(3).normal(0, 0.2, (19, columns)))
+    g.save(1, g.op("Softmax", g.op("MatMul", g.input("x", 1, 40, 19), weight), axis=-1))
+
 g = Graph("two_small_layers")
 x = g.input("x", "b", 64, 32)
 hidden = g.op("Tanh", g.op("MatMul", x, g.const(np.random.default_rng(1).normal(0, 0.2, (32, 64)))))
