@@ -21,9 +21,13 @@ typedef struct opf_factor {
     bool contiguous;         /* offsets are offsets[0] + i */
     const opf_cell *mask;    /* lanes that are 0 where it is 0; NULL: none */
     bool absent;             /* masked out for all lanes */
+    bool magnitude;          /* of the absolute values */
 } opf_factor;
 
-static double element(const opf_factor *f, int64_t at) { return f->is_float ? ((const float *)f->data)[at] : ((const double *)f->data)[at]; }
+static double element(const opf_factor *f, int64_t at) {
+    double value = f->is_float ? ((const float *)f->data)[at] : ((const double *)f->data)[at];
+    return f->magnitude ? fabs(value) : value;
+}
 
 /* ---- compiling ---- */
 
@@ -54,7 +58,7 @@ void opf_lanes_find_dot(opf_lanes *lanes) {
     if (lanes->value >= 0 || lanes->n_reduce == 0) return;
     int axis = lanes->order[lanes->n_reduce - 1], level = lanes->level_of[axis];
     const opf_instruction *a = load_of(lanes, lanes->factors[0]), *b = load_of(lanes, lanes->factors[1]);
-    if (!walks(lanes, a, axis, level) || !walks(lanes, b, axis, level)) return;
+    if (!walks(lanes, a, axis, level) || !walks(lanes, b, axis, level) || a->magnitude != b->magnitude) return;
     for (int i = 0; i < lanes->levels[level].count; i++) {
         const opf_instruction *other = &lanes->code.data[lanes->levels[level].list[i]];
         if (other != a && other != b) return;
@@ -73,7 +77,7 @@ static int64_t plus_times(int64_t a, int64_t b, int64_t c) { return (int64_t)((u
 static opf_factor factor_of(const opf_lanes_state *state, const opf_instruction *load, int axis) {
     const opf_lanes *lanes = state->lanes;
     const opf_operand *tensor = &lanes->tensors[load->tensor];
-    opf_factor f = {.data = tensor->data, .is_float = !tensor->wide, .base = load->linear.constant};
+    opf_factor f = {.data = tensor->data, .is_float = !tensor->wide, .base = load->linear.constant, .magnitude = load->magnitude};
     for (int i = 0; i < load->linear.count; i++) {
         const struct opf_linear_term *term = &load->linear.terms[i];
         if (term->reg == axis) f.step = plus_times(f.step, term->factor, 1);
@@ -110,11 +114,14 @@ static bool inside(const opf_lanes_state *state, const opf_instruction *load, co
         memcpy(&narrow, (x), sizeof narrow);                                                                             \
         wide = __builtin_convertvector(narrow, wide_double);                                                             \
     } while (0)
+#define KEEP(wide, bits) wide = (wide_double)((wide_mask)wide & (bits))
 
-/* TERMS terms of scalar times contiguous elements. Written out, since compilers do not unroll at every level. */
-static void scalar_by_run(opf_cell *out, const double *s, const float *x, int64_t step, int count) {
+/* TERMS terms of scalar times contiguous elements, or their magnitudes. Written out, since compilers do not unroll at every level;
+ * made once for each way. */
+static inline __attribute__((always_inline)) void scalar_by_run_of(bool magnitude, opf_cell *out, const double *s, const float *x, int64_t step, int count) {
     const double s0 = s[0], s1 = s[1], s2 = s[2], s3 = s[3];
     const float *x0 = x, *x1 = x + step, *x2 = x + 2 * step, *x3 = x + 3 * step;
+    const wide_mask unsign = (wide_mask){0} + INT64_MAX;
     int i = 0;
     for (; i + WIDTH <= count; i += WIDTH) {
         wide_double sum, a, b, c, d;
@@ -123,60 +130,94 @@ static void scalar_by_run(opf_cell *out, const double *s, const float *x, int64_
         WIDEN(b, x1 + i);
         WIDEN(c, x2 + i);
         WIDEN(d, x3 + i);
+        if (magnitude) {
+            KEEP(a, unsign);
+            KEEP(b, unsign);
+            KEEP(c, unsign);
+            KEEP(d, unsign);
+        }
         sum = (((sum + s0 * a) + s1 * b) + s2 * c) + s3 * d;
         memcpy(out + i, &sum, sizeof sum);
     }
-    for (; i < count; i++) out[i].real = (((out[i].real + s0 * x0[i]) + s1 * x1[i]) + s2 * x2[i]) + s3 * x3[i];
+    for (; i < count; i++)
+        for (int t = 0; t < TERMS; t++) out[i].real += s[t] * (magnitude ? fabs((double)x[t * step + i]) : (double)x[t * step + i]);
 }
 
-static void scalar_by_masked_run(opf_cell *out, const double *s, const float *x, int64_t step, const opf_cell *mask, int count) {
+static void scalar_by_run(const opf_factor *f, opf_cell *out, const double *s, const float *x, int count) {
+    if (f->magnitude) scalar_by_run_of(true, out, s, x, f->step, count);
+    else scalar_by_run_of(false, out, s, x, f->step, count);
+}
+
+static void scalar_by_masked_run(const opf_factor *f, opf_cell *out, const double *s, const float *x, int count) {
     const double s0 = s[0], s1 = s[1], s2 = s[2], s3 = s[3];
+    const int64_t step = f->step;
     const float *x0 = x, *x1 = x + step, *x2 = x + 2 * step, *x3 = x + 3 * step;
+    const int64_t kept = f->magnitude ? INT64_MAX : -1;
     int i = 0;
     for (; i + WIDTH <= count; i += WIDTH) {
         wide_double sum, a, b, c, d;
         wide_mask keep;
         memcpy(&sum, out + i, sizeof sum);
-        memcpy(&keep, mask + i, sizeof keep);
-        keep = -keep;
+        memcpy(&keep, f->mask + i, sizeof keep);
+        keep = -keep & kept;
         WIDEN(a, x0 + i);
         WIDEN(b, x1 + i);
         WIDEN(c, x2 + i);
         WIDEN(d, x3 + i);
-        sum = sum + s0 * (wide_double)((wide_mask)a & keep);
-        sum = sum + s1 * (wide_double)((wide_mask)b & keep);
-        sum = sum + s2 * (wide_double)((wide_mask)c & keep);
-        sum = sum + s3 * (wide_double)((wide_mask)d & keep);
+        KEEP(a, keep);
+        KEEP(b, keep);
+        KEEP(c, keep);
+        KEEP(d, keep);
+        sum = sum + s0 * a;
+        sum = sum + s1 * b;
+        sum = sum + s2 * c;
+        sum = sum + s3 * d;
         memcpy(out + i, &sum, sizeof sum);
     }
     for (; i < count; i++)
-        for (int t = 0; t < TERMS; t++) out[i].real += s[t] * (mask[i].integer ? x[t * step + i] : 0);
+        for (int t = 0; t < TERMS; t++) {
+            double value = f->mask[i].integer ? x[t * step + i] : 0;
+            out[i].real += s[t] * (f->magnitude ? fabs(value) : value);
+        }
 }
 
 /* The same with every product and every sum rounded to float32. */
-static void scalar_by_run_exactly(opf_cell *out, const double *s, const float *x, int64_t step, const opf_cell *mask, int count) {
+static void scalar_by_run_exactly(const opf_factor *f, opf_cell *out, const double *s, const float *x, int count) {
     int i = 0;
-    for (; i + WIDTH <= count && !mask; i += WIDTH) {
+    for (; i + WIDTH <= count && !f->mask && !f->magnitude; i += WIDTH) {
         wide_double wide;
         wide_float sum, term;
         memcpy(&wide, out + i, sizeof wide);
         sum = __builtin_convertvector(wide, wide_float);
         for (int t = 0; t < TERMS; t++) {
-            memcpy(&term, x + t * step + i, sizeof term);
+            memcpy(&term, x + t * f->step + i, sizeof term);
             sum = sum + (float)s[t] * term;
         }
         wide = __builtin_convertvector(sum, wide_double);
         memcpy(out + i, &wide, sizeof wide);
     }
     for (; i < count; i++)
-        for (int t = 0; t < TERMS; t++) out[i].real = opf_exact_multiply_add(out[i].real, s[t], mask && !mask[i].integer ? 0 : x[t * step + i]);
+        for (int t = 0; t < TERMS; t++) {
+            double value = f->mask && !f->mask[i].integer ? 0 : x[t * f->step + i];
+            out[i].real = opf_exact_multiply_add(out[i].real, s[t], f->magnitude ? fabs(value) : value);
+        }
 }
 
 static double add_product(bool exact, double sum, double a, double b) { return exact ? opf_exact_multiply_add(sum, a, b) : sum + a * b; }
 
-static void scalar_by_run_double(bool exact, opf_cell *out, const double *s, const double *x, int64_t step, const opf_cell *mask, int count) {
-    for (int i = 0; i < count; i++)
-        for (int t = 0; t < TERMS; t++) out[i].real = add_product(exact, out[i].real, s[t], mask && !mask[i].integer ? 0 : x[t * step + i]);
+static void scalar_by_run_double(bool exact, const opf_factor *f, opf_cell *out, const double *s, const double *x, int count) {
+    const double s0 = s[0], s1 = s[1], s2 = s[2], s3 = s[3];
+    const double *x1 = x + f->step, *x2 = x + 2 * f->step, *x3 = x + 3 * f->step;
+    if (!exact && !f->mask && !f->magnitude)
+        for (int i = 0; i < count; i++) out[i].real = (((out[i].real + s0 * x[i]) + s1 * x1[i]) + s2 * x2[i]) + s3 * x3[i];
+    else if (!exact && !f->mask)
+        for (int i = 0; i < count; i++) out[i].real = (((out[i].real + s0 * fabs(x[i])) + s1 * fabs(x1[i])) + s2 * fabs(x2[i])) + s3 * fabs(x3[i]);
+    else
+        for (int i = 0; i < count; i++)
+            for (int t = 0; t < TERMS; t++) {
+                double value = f->mask && !f->mask[i].integer ? 0 : x[t * f->step + i];
+                out[i].real = add_product(exact, out[i].real, s[t], f->magnitude ? fabs(value) : value);
+            }
 }
 
 #define SCATTERED(TYPE)                                                                                                  \
@@ -186,7 +227,8 @@ static void scalar_by_run_double(bool exact, opf_cell *out, const double *s, con
             if (f->mask && !f->mask[i].integer) continue;                                                                \
             const TYPE *at = x + f->offsets[i].integer;                                                                  \
             double sum = out[i].real;                                                                                    \
-            for (int t = 0; t < TERMS; t++) sum = add_product(exact, sum, s[t], at[t * f->step]);                                               \
+            if (f->magnitude) for (int t = 0; t < TERMS; t++) sum = add_product(exact, sum, s[t], fabs((double)at[t * f->step])); \
+            else for (int t = 0; t < TERMS; t++) sum = add_product(exact, sum, s[t], at[t * f->step]);                   \
             out[i].real = sum;                                                                                           \
         }                                                                                                                \
     }
@@ -206,10 +248,10 @@ static bool scalar_by_lanes(bool exact, opf_cell *out, const opf_factor *one, co
     if (f->absent) return true;
     int64_t base = f->base + first * f->step;
     const float *run = f->is_float && f->contiguous ? (const float *)f->data + base + f->offsets[0].integer : NULL;
-    if (run && exact) scalar_by_run_exactly(out, s, run, f->step, f->mask, count);
-    else if (run && f->mask) scalar_by_masked_run(out, s, run, f->step, f->mask, count);
-    else if (run) scalar_by_run(out, s, run, f->step, count);
-    else if (f->contiguous) scalar_by_run_double(exact, out, s, (const double *)f->data + base + f->offsets[0].integer, f->step, f->mask, count);
+    if (run && exact) scalar_by_run_exactly(f, out, s, run, count);
+    else if (run && f->mask) scalar_by_masked_run(f, out, s, run, count);
+    else if (run) scalar_by_run(f, out, s, run, count);
+    else if (f->contiguous) scalar_by_run_double(exact, f, out, s, (const double *)f->data + base + f->offsets[0].integer, count);
     else if (f->is_float) SCATTERED(float)
     else SCATTERED(double)
     return true;

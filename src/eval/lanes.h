@@ -44,7 +44,7 @@ typedef struct opf_linear {
 typedef enum opf_lanes_code {
     OPF_LANES_LINEAR,      /* out = linear; integers */
     OPF_LANES_CHECK,       /* fault where linear + a is not in 0 … limit - 1 */
-    OPF_LANES_LOAD,        /* out = tensor[linear + a], 0 where masked out; a: register of lane offsets, or -1 */
+    OPF_LANES_LOAD,        /* out = tensor[linear + a], or its magnitude; 0 where masked out; a: register of lane offsets, or -1 */
     OPF_LANES_UNARY, OPF_LANES_BINARY,
     OPF_LANES_SELECT,      /* out = a ? b : c */
     OPF_LANES_CAST,
@@ -55,6 +55,7 @@ typedef struct opf_instruction {
     uint8_t code, op;
     uint8_t dtype;         /* of the operands; CAST: of the result */
     uint8_t from;          /* CAST: of the operand */
+    bool magnitude;        /* LOAD: of the absolute value */
     int out, a, b, c;
     int mask;              /* lanes that may be read; -1: all */
     int tensor, axis;

@@ -125,9 +125,10 @@ static int split_lanes(opf_lowering *l, opf_linear *linear) {
 }
 
 /* Indices that data decide are checked axis by axis, so that a wrong one is named. */
-static int lower_load(opf_lowering *l, const opf_expr *e, int mask) {
+static int lower_load(opf_lowering *l, const opf_expr *e, bool magnitude, int mask) {
     const opf_operand *tensor = &l->lanes->tensors[e->index];
     opf_instruction load = instruction_of(OPF_LANES_LOAD);
+    load.magnitude = magnitude;
     int64_t stride = 1;
     for (int i = e->n_args - 1; i >= 0; i--) {
         add_linear(l, &load.linear, e->args[i], stride, mask);
@@ -151,6 +152,9 @@ static int lower_load(opf_lowering *l, const opf_expr *e, int mask) {
     return emit(l, load, is_real(e));
 }
 
+static bool is_load(const opf_expr *e) { return e->kind == OPF_EXPR_LOAD; }
+static bool is_magnitude(const opf_expr *e) { return e->kind == OPF_EXPR_UNARY && e->op == OPF_OP_ABS && is_real(e) && is_load(e->args[0]); }
+
 /* ---- masks ---- */
 
 static int both(opf_lowering *l, int mask, int condition, bool holds) {
@@ -172,7 +176,7 @@ static int lower_select(opf_lowering *l, const opf_expr *e, int mask) {
     instruction.b = lower(l, e->args[1], then);
     /* A masked load gives 0 already. */
     bool zero = e->args[2]->kind == OPF_EXPR_FLOAT ? e->args[2]->real == 0 && !signbit(e->args[2]->real) : opf_is_value(e->args[2], 0);
-    if (zero && e->args[1]->kind == OPF_EXPR_LOAD) return instruction.b;
+    if (zero && (is_load(e->args[1]) || is_magnitude(e->args[1]))) return instruction.b;
     instruction.c = lower(l, e->args[2], otherwise);
     return emit(l, instruction, is_real(e));
 }
@@ -204,7 +208,7 @@ static int lower_new(opf_lowering *l, const opf_expr *e, int mask) {
     case OPF_EXPR_FLOAT: return constant(l, true, 0, e->real);
     case OPF_EXPR_VAR: return e->index;
     case OPF_EXPR_SYMBOL: return constant(l, false, l->symbols[e->symbol->index], 0);
-    case OPF_EXPR_LOAD: return lower_load(l, e, mask);
+    case OPF_EXPR_LOAD: return lower_load(l, e, false, mask);
     case OPF_EXPR_SELECT: return lower_select(l, e, mask);
     case OPF_EXPR_CAST:
         instruction.code = OPF_LANES_CAST;
@@ -212,6 +216,7 @@ static int lower_new(opf_lowering *l, const opf_expr *e, int mask) {
         instruction.from = e->args[0]->dtype;
         break;
     default:
+        if (is_magnitude(e)) return lower_load(l, e->args[0], true, mask);
         instruction.op = e->op;
         instruction.dtype = e->args[0]->dtype;
         if (e->n_args > 1) instruction.b = lower(l, e->args[1], mask);

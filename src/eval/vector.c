@@ -106,6 +106,10 @@ static void load_lanes(opf_cell *out, const opf_operand *tensor, int64_t base, c
     }
 }
 
+static void take_magnitudes(opf_cell *out, const opf_cell *a, int count) {
+    for (int i = 0; i < count; i++) out[i].real = fabs(a[i].real);
+}
+
 static void fill_zero(opf_cell *out, int count) { memset(out, 0, (size_t)count * sizeof *out); }
 
 static void execute_load(opf_lanes_state *state, const opf_instruction *in) {
@@ -131,11 +135,13 @@ static void execute_load(opf_lanes_state *state, const opf_instruction *in) {
     }
     if (!offsets && mask) { /* one element for the lanes of the mask */
         load_lanes(out, tensor, base, NULL, false, NULL, 1);
+        if (in->magnitude) take_magnitudes(out, out, 1);
         opf_cell value = out[0];
         for (int i = 0; i < count; i++) out[i].integer = mask[i].integer ? value.integer : 0;
         return;
     }
     load_lanes(out, tensor, base, offsets, span.contiguous, mask, count);
+    if (in->magnitude) take_magnitudes(out, out, count);
 }
 
 /* ---- arithmetic ---- */
@@ -227,7 +233,10 @@ static void execute_unary(opf_lanes_state *state, const opf_instruction *in) {
     bool real = opf_dtype_is_float((opf_dtype)in->dtype);
     if (!real) for (int i = 0; i < count; i++) out[i].integer = opf_scalar_eval_int(op, (opf_dtype)in->dtype, a[i].integer, 0);
     else if (state->lanes->exact) opf_exact_unary(op, (opf_dtype)in->dtype, out, a, count);
+    else if (op == OPF_OP_ISNAN) for (int i = 0; i < count; i++) out[i].integer = isnan(a[i].real) != 0;
+    else if (op == OPF_OP_ISINF) for (int i = 0; i < count; i++) out[i].integer = isinf(a[i].real) != 0;
     else if (opf_scalar_ops[op].compares) for (int i = 0; i < count; i++) out[i].integer = opf_scalar_eval(op, a[i].real, 0) != 0;
+    else if (op == OPF_OP_ABS) take_magnitudes(out, a, count);
     else if (op == OPF_OP_EXP) for (int i = 0; i < count; i++) out[i].real = exp(a[i].real);
     else if (op == OPF_OP_TANH) for (int i = 0; i < count; i++) out[i].real = tanh(a[i].real);
     else if (op == OPF_OP_ERF) for (int i = 0; i < count; i++) out[i].real = erf(a[i].real);

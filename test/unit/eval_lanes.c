@@ -82,18 +82,34 @@ static const opf_expr *v(fixture *f, int k) { return opf_var(f->pool, k); }
 static const opf_expr *num(fixture *f, int64_t value) { return opf_int(f->pool, value); }
 static const opf_expr *op(fixture *f, opf_scalar_op which, const opf_expr *a, const opf_expr *b) { return opf_binary(f->pool, which, a, b); }
 
-/* Convolution 3x3, stride 2, padding 1 and groups, whose index expressions and border predicate are those of the operator. */
-static void check_convolution(fixture *f, int64_t n, int64_t c, int64_t m, int64_t h, int64_t w, int64_t stride) {
+/* How the factors of a convolution are given. */
+typedef struct factors { bool magnitudes, wide; } factors;
+
+static const opf_expr *factor(fixture *f, factors how, const opf_expr *load) { return how.magnitudes ? opf_unary(f->pool, OPF_OP_ABS, load) : load; }
+
+/* A float32 tensor, in doubles where the factors are wide. */
+static int add_factor(fixture *f, factors how, int rank, const int64_t *dims, const float *data) {
+    int tensor = add_tensor(f, OPF_FLOAT32, rank, dims, data);
+    int64_t elements = f->tensors[tensor].elements;
+    double *wide = OPF_ARRAY(f->arena, double, elements + 1);
+    for (int64_t i = 0; i < elements; i++) wide[i] = data[i];
+    if (how.wide) f->tensors[tensor].wide = true, f->tensors[tensor].data = wide;
+    return tensor;
+}
+
+/* Convolution 3x3, stride 2, padding 1 and groups, whose index expressions and border predicate are those of the operator; or the sum of
+ * its products' magnitudes. */
+static void check_convolution_of(fixture *f, factors how, int64_t n, int64_t c, int64_t m, int64_t h, int64_t w, int64_t stride) {
     int64_t oh = (h - 1) / stride + 1, ow = (w - 1) / stride + 1;
     const float *x = random_floats(f, n * c * h * w), *k = random_floats(f, m * c * 9);
-    int tx = add_tensor(f, OPF_FLOAT32, 4, DIMS(n, c, h, w), x), tk = add_tensor(f, OPF_FLOAT32, 4, DIMS(m, c, 3, 3), k);
+    int tx = add_factor(f, how, 4, DIMS(n, c, h, w), x), tk = add_factor(f, how, 4, DIMS(m, c, 3, 3), k);
     const opf_expr *ih = opf_sub(f->pool, opf_add(f->pool, opf_mul(f->pool, v(f, 2), num(f, stride)), v(f, 5)), num(f, 1));
     const opf_expr *iw = opf_sub(f->pool, opf_add(f->pool, opf_mul(f->pool, v(f, 3), num(f, stride)), v(f, 6)), num(f, 1));
     const opf_expr *rows = op(f, OPF_OP_AND, op(f, OPF_OP_LE, num(f, 0), ih), op(f, OPF_OP_LT, ih, num(f, h)));
     const opf_expr *columns = op(f, OPF_OP_AND, op(f, OPF_OP_LE, num(f, 0), iw), op(f, OPF_OP_LT, iw, num(f, w)));
-    const opf_expr *read = opf_load(f->pool, OPF_FLOAT32, tx, 4, EXPRS(v(f, 0), v(f, 4), ih, iw));
+    const opf_expr *read = factor(f, how, opf_load(f->pool, OPF_FLOAT32, tx, 4, EXPRS(v(f, 0), v(f, 4), ih, iw)));
     const opf_expr *padded = opf_select(f->pool, op(f, OPF_OP_AND, rows, columns), read, opf_real(f->pool, OPF_FLOAT32, 0));
-    const opf_expr *body = op(f, OPF_OP_MUL, padded, opf_load(f->pool, OPF_FLOAT32, tk, 4, EXPRS(v(f, 1), v(f, 4), v(f, 5), v(f, 6))));
+    const opf_expr *body = op(f, OPF_OP_MUL, padded, factor(f, how, opf_load(f->pool, OPF_FLOAT32, tk, 4, EXPRS(v(f, 1), v(f, 4), v(f, 5), v(f, 6)))));
     opf_lanes_fault fault;
     const double *y = run(f, reduce_stage(4, 3, OPF_COMBINE_SUM, body), DIMS(n, m, oh, ow, c, 3, 3), &fault);
     assert_non_null(y);
@@ -104,11 +120,16 @@ static void check_convolution(fixture *f, int64_t n, int64_t c, int64_t m, int64
             for (int64_t r = 0; r < 9; r++) {
                 int64_t row = p * stride + r / 3 - 1, column = q * stride + r % 3 - 1;
                 if (row < 0 || row >= h || column < 0 || column >= w) continue;
-                sum += (double)x[((a * c + e) * h + row) * w + column] * k[(b * c + e) * 9 + r];
+                double term = (double)x[((a * c + e) * h + row) * w + column] * k[(b * c + e) * 9 + r];
+                sum += how.magnitudes ? fabs(term) : term;
             }
         assert_true(fabs(y[i] - sum) <= 1e-12 * (1 + fabs(sum)));
     }
     f->n_tensors = 0;
+}
+
+static void check_convolution(fixture *f, int64_t n, int64_t c, int64_t m, int64_t h, int64_t w, int64_t stride) {
+    for (int way = 0; way < 4; way++) check_convolution_of(f, (factors){way & 1, way & 2}, n, c, m, h, w, stride);
 }
 
 static void convolution_with_borders(void **state) {
