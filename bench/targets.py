@@ -137,7 +137,7 @@ SHARES = [
         ("5x5 64 → 128, 28²", lambda: K.conv_relu(64, 128, 28, 5))]),
 ]
 
-# (model below build/models, seconds until a session is ready with an empty cache, and with a filled one; None: no target)
+# (model below build/models, seconds to start with an empty cache, and with a filled one: until the first result, less what a later run takes. None: no target)
 STARTS = [
     ("light_resnet50_rand/model.onnx", 8, 0.05),
     ("perf/bert4.onnx", 10, None),
@@ -175,10 +175,10 @@ def measure_starts(models):
             os.environ["OPFUSE_CACHE"] = cache
             for what, target in (("cold", cold), ("warm", warm)):
                 made = [compare.alone("opfuse", path, 1) for _ in range(1 if what == "cold" else 5)]
-                best = min((m for m in made if m), key=lambda m: m["ready_seconds"])
-                met = target is None or best["ready_seconds"] <= target
-                rows.append({"section": "start", "kernel": f"{name} {what}", "seconds": best["ready_seconds"], "peak_mib": best["peak_mib"], "target": target, "met": met})
-                print(f"  {name + ', ' + what:40s}{best['ready_seconds']:9.3f} s, peak {best['peak_mib']:.0f} MiB ({best['before_mib']:.0f} before), "
+                best = min((m for m in made if m), key=lambda m: m["start_seconds"])
+                met = target is None or best["start_seconds"] <= target
+                rows.append({"section": "start", "kernel": f"{name} {what}", "seconds": best["start_seconds"], "first_result": best["ready_seconds"], "peak_mib": best["peak_mib"], "target": target, "met": met})
+                print(f"  {name + ', ' + what:40s}{best['start_seconds']:9.3f} s (first result after {best['ready_seconds']:.3f}), peak {best['peak_mib']:.0f} MiB ({best['before_mib']:.0f} before), "
                       f"target {f'{target} s' if target else '-'}  {'met' if met else 'MISSED'}", flush=True)
             peak, allowed = memory.peak_mib(os.environ["OPFUSE_TOOL"], path), memory.allowed_mib(os.environ["OPFUSE_TOOL"], path)
             rows.append({"section": "memory", "kernel": f"{name} warm", "peak_mib": peak, "target": allowed, "met": peak <= allowed})

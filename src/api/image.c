@@ -4,25 +4,12 @@
 #include "base/build_id.h"
 #include "run/toolchain.h"
 
-enum { CHUNK = 2 << 20 };
-
-/* Chunk by chunk, so that a model's pages need not all be in memory at once. */
-static opf_hash hash_file(const unsigned char *data, size_t size, bool mapped) {
-    opf_hash key = opf_hash_bytes(&size, sizeof size);
-    for (size_t at = 0; at < size; at += CHUNK) {
-        size_t length = size - at < CHUNK ? size - at : CHUNK;
-        if (mapped) opf_file_expect(data + at, length);
-        key = opf_hash_combine(key, opf_hash_bytes(data + at, length));
-        if (mapped) opf_file_release(data + at, length);
-    }
-    return key;
-}
-
+/* A model's pages need not all be in memory at once. */
 static opf_hash hash_files(const opf_model *model, const opf_module *module) {
     opf_hash key = {0, 0};
-    if (model->source.data) key = hash_file(model->source.data, model->source.size, false);
+    if (model->source.data) key = opf_hash_large(model->source.data, model->source.size, OPF_PAGES_OF_MEMORY, opf_cores());
     for (size_t i = model->source.data ? 1 : 0; i < module->files.count; i++)
-        key = opf_hash_combine(key, hash_file(module->files.data[i].data, module->files.data[i].size, true));
+        key = opf_hash_combine(key, opf_hash_large(module->files.data[i].data, module->files.data[i].size, OPF_PAGES_RELEASED, opf_cores()));
     return key;
 }
 

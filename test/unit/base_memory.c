@@ -120,11 +120,35 @@ static void hashes_tell_content(void **state) {
     assert_string_not_equal(opf_hash_print(opf_hash_combine(a, b)).text, opf_hash_print(opf_hash_combine(b, a)).text);
 }
 
+/* Neither the number of threads nor where the pages come from shows; every flipped bit and every byte more does. */
+static void much_is_hashed_by_pieces(void **state) {
+    (void)state;
+    static const size_t sizes[] = {0, 1, 1 << 20, (1 << 20) + 1, (7 << 20) + 12345};
+    unsigned char *bytes = calloc((8 << 20) + 1, 1);
+    assert_non_null(bytes);
+    for (size_t i = 0; i < 8 << 20; i++) bytes[i] = (unsigned char)(i * 2654435761u >> 13);
+    for (size_t k = 0; k < OPF_COUNT(sizes); k++) {
+        opf_hash want = opf_hash_large(bytes, sizes[k], OPF_PAGES_OF_MEMORY, 1), longer = opf_hash_large(bytes, sizes[k] + 1, OPF_PAGES_OF_MEMORY, 1);
+        assert_memory_not_equal(&want, &longer, sizeof want);
+        for (int threads = 0; threads < 9; threads++) {
+            opf_hash got = opf_hash_large(bytes, sizes[k], OPF_PAGES_KEPT, threads);
+            assert_memory_equal(&got, &want, sizeof want);
+        }
+        for (size_t at = 0; at < sizes[k]; at += 1 + sizes[k] / 5) {
+            bytes[at] ^= 16;
+            opf_hash got = opf_hash_large(bytes, sizes[k], OPF_PAGES_OF_MEMORY, 3);
+            assert_memory_not_equal(&got, &want, sizeof want);
+            bytes[at] ^= 16;
+        }
+    }
+    free(bytes);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arena_gives_zeroed_aligned_memory), cmocka_unit_test(arena_copies_text), cmocka_unit_test(vectors_grow),
         cmocka_unit_test(text_grows_and_terminates), cmocka_unit_test(equal_text_is_one_pointer), cmocka_unit_test(maps_hold_what_was_set),
-        cmocka_unit_test(hashes_tell_content),
+        cmocka_unit_test(much_is_hashed_by_pieces), cmocka_unit_test(hashes_tell_content),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
