@@ -308,14 +308,23 @@ static void print_next_panel(opf_tile_printer *p, size_t k) {
     opf_tile_line(p, "const %s *next = %s%s%sb_panels + block_end * %s;", opf_tile_word(tile), beside, pass, rows, depth);
 }
 
+/* How far from the panel of B that a call reads that of the next call starts: the same one for all panels of rows but the last. */
+const char *opf_tile_beside(opf_tile_printer *p) {
+    const opf_tile *tile = p->tile;
+    if (!opf_tile_asks_for_steps(tile)) return "";
+    const char *beside = tile->b.source != OPF_SOURCE_PANELS ? opf_arena_printf(opf_pool_arena(p->pool), "%d", p->panel)
+                                                             : opf_arena_printf(opf_pool_arena(p->pool), "%s * %d", opf_tile_operand_text(p, tile->depth), p->panel);
+    return opf_arena_printf(opf_pool_arena(p->pool), ", r + %d < rows_end ? 0 : %s", tile->height, beside);
+}
+
 /* `tail`: of the last columns, which may lie in a copy. */
 static void print_call(opf_tile_printer *p, int width, int extra, bool tail) {
     const opf_tile *tile = p->tile;
     opf_arena *arena = opf_pool_arena(p->pool);
     bool runtime = tile->a.source == OPF_SOURCE_PANELS;
     const char *sums = tile->stores_direct ? "sums + r * pitch + c" : opf_arena_printf(arena, "block%s + (r - rows_begin) * pitch + (c - block_begin)", p->mark);
-    const char *arguments = opf_arena_printf(arena, "steps, a_panels + %s * %s + k * %d, %s%s, %s, pitch, k == 0", runtime ? "(r - row_begin)" : "r",
-                                             opf_tile_operand_text(p, tile->depth), tile->height, b_text(p, tail), ahead_text(p), sums);
+    const char *arguments = opf_arena_printf(arena, "steps, a_panels + %s * %s + k * %d, %s%s%s, %s, pitch, k == 0", runtime ? "(r - row_begin)" : "r",
+                                             opf_tile_operand_text(p, tile->depth), tile->height, b_text(p, tail), ahead_text(p), opf_tile_beside(p), sums);
     bool few = opf_tile_few_rows(tile, 0) > 0;
     opf_tile_line(p, "for (int64_t r = rows_begin; r < rows_end; r += %d)%s", tile->height, few ? " {" : "");
     p->indent++;

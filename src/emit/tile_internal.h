@@ -49,6 +49,8 @@ static inline size_t opf_tile_sums(const opf_tile_printer *p) { return 1 + p->ti
 /* Row-major offset of element `indices` of a tensor. */
 const opf_expr *opf_tile_offset(opf_tile_printer *p, const opf_value *value, const opf_expr *const *indices);
 
+/* The argument of a call of the register tile that says where B goes on, ", …"; "" where it takes none. */
+const char *opf_tile_beside(opf_tile_printer *p);
 /* The function for so many rows of a panel of A (all: tile->height), vectors, and columns behind: its name. */
 const char *opf_tile_function(const opf_tile *tile, int rows, int width, int extra, opf_arena *arena);
 /* Where the number of rows is not known, the last panel may hold few: so many rows at most have a function of their own, the k-th; 0: no k-th. */

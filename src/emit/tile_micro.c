@@ -1,5 +1,6 @@
 /* The register tile: one named accumulator for each row and vector, one statement each, the depth loop unrolled.
- * Arrays of accumulators end up in memory in one compiler or the other (docs/design.md section 5). */
+ * Arrays of accumulators end up in memory in one compiler or the other (docs/design.md section 5). It stands apart from the kernel: in its midst gcc
+ * keeps some of the vectors of B on the stack, and reads them there for each product (decision 0132). */
 #include "emit/spelling.h"
 #include "emit/tile_internal.h"
 
@@ -42,7 +43,7 @@ typedef enum b_form { B_ROWS, B_ROWS_PANEL, B_ROWS_STEPS, B_ROWS_AHEAD, B_TABLE,
 static const struct { const char *suffix, *parameters, *row, *more; } b_forms[B_FORMS] = {
     [B_ROWS] = {"", "int64_t step", "k * step from b", ""},
     [B_ROWS_PANEL] = {"_panel", "int64_t step", "k * step from b", "\n * Asks for the columns behind these, which are needed next."},
-    [B_ROWS_STEPS] = {"_steps", "int64_t step", "k * step from b", "\n * Asks for later steps."},
+    [B_ROWS_STEPS] = {"_steps", "int64_t step, int64_t beside", "k * step from b", "\n * Asks for later steps, behind the last one for the first ones of what is read next, `beside` from b."},
     [B_ROWS_AHEAD] = {"_ahead", "", "k * step from b", "\n * Asks for what is needed next, `ahead_step` floats a step."},
     [B_TABLE] = {"_at", "const int32_t *restrict at", "at[k] from b", ""},
 };
@@ -103,10 +104,12 @@ static void print_step(const opf_tile *tile, int rows, int width, int extra, int
     if (extra) print_extra_step(rows, width, extra, from, arena, out);
     if (form == B_ROWS_AHEAD) opf_text_add(out, "        __builtin_prefetch(ahead, 0, 2);\n        ahead += ahead_step;\n");
     if (prefetch) opf_text_printf(out, "        __builtin_prefetch(a + %d);\n", prefetch);
+    if (form == B_ROWS_STEPS) opf_text_add(out, "        const int64_t ahead = k < turn ? later : next;\n");
     for (int j = 0; j < width && (form == B_ROWS_PANEL || form == B_ROWS_STEPS); j += 16 / lanes) { /* one for each line of 64 bytes */
         if (form == B_ROWS_PANEL) opf_text_printf(out, "        __builtin_prefetch(b + %d * OPF_LANES);\n", width + j);
-        else opf_text_printf(out, "        __builtin_prefetch(%s);\n", opf_emit_vector_at("b", OPF_TILE_STEPS_AHEAD, "step", j, arena));
+        else opf_text_printf(out, "        __builtin_prefetch(%s);\n", opf_emit_vector_at("b + ahead", 0, NULL, j, arena));
     }
+    if (form == B_ROWS_STEPS) opf_text_printf(out, "        __builtin_prefetch(b + ahead + %d);\n", width * lanes - 1); /* rows that begin amid a line */
     opf_text_printf(out, "        a += %d;\n", height);
     if (!table) opf_text_add(out, "        b += step;\n");
 }
@@ -123,7 +126,7 @@ static void print_function(const opf_nest *nest, int rows, int width, int extra,
                     what, rows - 1, width - 1, behind, b_forms[form].row, b_forms[form].more);
     const char *word = opf_tile_word(tile), *parameters = b_forms[form].parameters;
     if (form == B_ROWS_AHEAD) parameters = opf_arena_printf(arena, "int64_t step, const %s *ahead, int64_t ahead_step", word);
-    opf_text_printf(out, "static void %s(int64_t depth, const %s *restrict a, const %s *restrict b, %s, %s *restrict c, int64_t pitch, int first) {\n",
+    opf_text_printf(out, "OPF_APART void %s(int64_t depth, const %s *restrict a, const %s *restrict b, %s, %s *restrict c, int64_t pitch, int first) {\n",
                     function, word, word, parameters, word);
     if (rows == 1 && !extra) opf_text_add(out, "    (void)pitch;\n");
     print_accumulators(tile, rows, width, false, arena, out);
@@ -131,7 +134,9 @@ static void print_function(const opf_nest *nest, int rows, int width, int extra,
     opf_text_add(out, "    if (!first) {\n");
     print_accumulators(tile, rows, width, true, arena, out);
     print_extra_accumulators(rows, width, extra, true, arena, out);
-    opf_text_printf(out, "    }\n#pragma GCC unroll %d\n    for (int64_t k = 0; k < depth; k++) {\n", tile->unroll);
+    opf_text_add(out, "    }\n");
+    if (form == B_ROWS_STEPS) opf_text_printf(out, "    const int64_t turn = depth - %d, later = %d * step, next = later - depth * step + beside;\n", OPF_TILE_STEPS_AHEAD, OPF_TILE_STEPS_AHEAD);
+    opf_text_printf(out, "#pragma GCC unroll %d\n    for (int64_t k = 0; k < depth; k++) {\n", tile->unroll);
     print_step(tile, rows, width, extra, nest->machine->lanes, form, arena, out);
     opf_text_add(out, "    }\n");
     for (int i = 0; i < rows; i++) {

@@ -91,8 +91,8 @@ static void print_products(opf_tile_printer *p) {
     opf_tile_open(p, "for (int64_t c = 0; c < tiles; c += %d)", p->panel);
     opf_tile_line(p, "for (int64_t r = rows_begin; r < rows_end; r += %d)", tile->height);
     p->indent++;
-    opf_tile_line(p, "%s(%s, filters + (rows_begin * %d + element * %lld + r - rows_begin) * %s, transformed + element * %s + c, %s, products + (element * %lld + r - rows_begin) * %s + c, %s, 1);",
-                  opf_tile_function(tile, tile->height, tile->width, 0, opf_pool_arena(p->pool)), channels, products_of(tile), (long long)tile->block_rows, channels, print(p, tile->plane), tile_pitch, (long long)tile->block_rows, tile_pitch, tile_pitch);
+    opf_tile_line(p, "%s(%s, filters + (rows_begin * %d + element * %lld + r - rows_begin) * %s, transformed + element * %s + c, %s%s, products + (element * %lld + r - rows_begin) * %s + c, %s, 1);",
+                  opf_tile_function(tile, tile->height, tile->width, 0, opf_pool_arena(p->pool)), channels, products_of(tile), (long long)tile->block_rows, channels, print(p, tile->plane), tile_pitch, opf_tile_beside(p), (long long)tile->block_rows, tile_pitch, tile_pitch);
     p->indent--;
     opf_tile_close(p);
     opf_tile_close(p);

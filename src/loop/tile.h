@@ -148,18 +148,17 @@ static inline bool opf_tile_asks_ahead(const opf_tile *tile) { return tile->b.so
 enum { OPF_TILE_UNROLL = 2, OPF_TILE_AHEAD = 512 };
 static inline int opf_tile_usual_prefetch(const opf_tile *tile) { return opf_tile_asks_ahead(tile) ? 0 : OPF_TILE_AHEAD; }
 
-/* B in place, or Winograd's transformed input: several panels of rows read one panel of columns. Where the sum is long, what lies
- * OPF_TILE_STEPS_AHEAD depth steps further on in it; where it is short that would lie behind the operand, and the next panel's row is asked
- * for instead; where a panel is a handful of steps, asking costs more than waiting. Packed columns follow each other. A tile of few
- * rows leaves it to the machine's own prefetcher. */
-enum { OPF_TILE_STEPS_AHEAD = 24, OPF_TILE_LONG_DEPTH = 256, OPF_TILE_ROWS_THAT_SHARE = 4 };
+/* B in place, or Winograd's transformed input: several panels of rows read one panel of columns. Each step asks for what lies OPF_TILE_STEPS_AHEAD
+ * depth steps further on; behind the last step, for the first ones of what the next call reads. Rows of a picture lie pages apart: no prefetcher of
+ * the machine's follows them, and all but few sums are longer than what L1 keeps of such rows. Where a panel is a handful of steps, or a tile
+ * of few rows, asking costs more than waiting. */
+enum { OPF_TILE_STEPS_AHEAD = 24, OPF_TILE_ROWS_THAT_SHARE = 4 };
 static inline bool opf_tile_may_ask_ahead(const opf_tile *tile) { return !opf_tile_asks_ahead(tile) && (tile->b.source != OPF_SOURCE_WINDOW || tile->winograd); }
 static inline bool opf_tile_may_ask_for_panel(const opf_tile *tile) { return opf_tile_may_ask_ahead(tile) && (opf_tile_reads_rows(tile) || tile->winograd); }
+static inline bool opf_tile_asks_for_steps(const opf_tile *tile) { return opf_tile_may_ask_ahead(tile) && tile->ahead == OPF_AHEAD_STEPS; }
 static inline opf_ahead opf_tile_usual_ahead(const opf_tile *tile) {
-    int64_t depth = opf_dim_nominal(tile->depth);
-    if (tile->height < OPF_TILE_ROWS_THAT_SHARE) return OPF_AHEAD_NONE;
-    if (!opf_tile_reads_rows(tile) || depth > OPF_TILE_LONG_DEPTH) return OPF_AHEAD_STEPS;
-    return depth <= OPF_TILE_STEPS_AHEAD ? OPF_AHEAD_NONE : OPF_AHEAD_PANEL;
+    bool handful = opf_tile_reads_rows(tile) && opf_dim_nominal(tile->depth) <= OPF_TILE_STEPS_AHEAD;
+    return handful || tile->height < OPF_TILE_ROWS_THAT_SHARE ? OPF_AHEAD_NONE : OPF_AHEAD_STEPS;
 }
 
 /* Schedules the group as a contraction: fills nest->tile, packed, units, scratch_bytes and schedule. nest->group and

@@ -19,6 +19,14 @@
 #define OPF_INDEPENDENT
 #endif
 
+/* Apart: a function that is not to be printed into its callers. They may be many; or, where it takes all vector registers, what stands around it would
+ * take some of them. */
+#if defined(__GNUC__)
+#define OPF_APART __attribute__((noinline, unused)) static
+#else
+#define OPF_APART static
+#endif
+
 /* A string as kernels move it: a pointer to terminated text, which they do not look at. */
 #if defined(__GNUC__)
 typedef uint64_t __attribute__((may_alias)) opf_string;

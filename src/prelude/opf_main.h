@@ -8,6 +8,9 @@
 #ifndef OPF_ABI_H
 #include "opf_abi.h"
 #endif
+#ifndef OPF_KERNEL_H
+#include "opf_kernel.h"
+#endif
 
 /* Sizes are computed with arithmetic that saturates; what reaches OPF_SIZE_LIMIT does not fit any machine. */
 #define OPF_SIZE_LIMIT ((int64_t)1 << 48)
@@ -32,13 +35,6 @@ static inline void opf_slices(void *slice, void *whole, int into_whole, int64_t 
         else memcpy(here, there, (size_t)inner);
     }
 }
-
-/* Apart: a function that is not to be printed into each of its many callers. */
-#if defined(__GNUC__)
-#define OPF_APART __attribute__((noinline, unused)) static
-#else
-#define OPF_APART static
-#endif
 
 static inline int opf_threads_of(const opf_hook *hook) { return hook && hook->parallel && hook->threads > 1 ? hook->threads : 1; }
 
