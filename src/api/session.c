@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "ops/counts.h"
 #include "run/image.h"
+#include "run/runner.h"
 
 static opf_place place_of(const opf_session *session) { return (opf_place){session->model->source.path, NULL, NULL, -1}; }
 static opf_diags *diags_of(const opf_session *session) { return session->model->context->diags; }
@@ -266,7 +267,7 @@ static bool is_found(const opf_session *session, const opf_value *value) {
 static opf_status place_output(opf_session *session, size_t index, size_t bytes) {
     if (session->outputs[index] && bytes <= session->output_room[index]) return OPF_OK;
     free(session->outputs[index]);
-    session->outputs[index] = opf_memory_fits(bytes) ? aligned_alloc(64, (bytes + 64) / 64 * 64) : NULL;
+    session->outputs[index] = opf_runner_memory(bytes);
     session->output_room[index] = session->outputs[index] ? bytes : 0;
     if (session->outputs[index]) return OPF_OK;
     opf_diag_add(diags_of(session), OPF_ERROR, "memory", place_of(session), "no memory for output '%s' (%zu bytes)", session->results[index]->name, bytes);

@@ -202,9 +202,23 @@ static void print_limit(printer *p, const opf_expr *e, const opf_expr *limit) {
     opf_text_add(p->out, ")");
 }
 
+/* The function takes what is not below the limit: it is 0 from there on. */
+static void print_exp_below(printer *p, const opf_expr *e) {
+    const float limit = -104.6f;
+    opf_text_add(p->out, "opf_exp_below_f32(opf_at_least_f32(");
+    print_limit_name(limit, p->out);
+    opf_text_add(p->out, ", ");
+    print(p, e->args[0], LEVEL_ANY);
+    opf_text_add(p->out, "))");
+}
+
 /* Of a constant and a value, the constant goes first: then a NaN needs no test (prelude, opf_max_f32). */
 static void print_call(printer *p, const opf_expr *e, opf_dtype of) {
     const opf_expr *limit = limit_of(e, opf_dtype_held(of));
+    if (e->op == OPF_OP_EXP_BELOW) {
+        print_exp_below(p, e);
+        return;
+    }
     if (limit) {
         print_limit(p, e, limit);
         return;

@@ -182,8 +182,10 @@ static void print_store(opf_statements *s, const opf_code *code) {
 static void print_array(opf_statements *s, const opf_code *code) {
     const opf_nest_buffer *buffer = &s->nest->buffers.data[code->buffer];
     const char *elements = text_of(s, buffer->elements, false);
+    int64_t count;
+    bool vectors = opf_is_int(buffer->elements, &count) && count * (int64_t)opf_dtype_bytes(buffer->dtype, 1) >= 64; /* none of them across two cache lines */
     s->buffers[code->buffer] = opf_names_take(&s->names, "", buffer->name);
-    line(s, "%s %s[%s];", opf_emit_value_ctype(buffer->dtype), s->buffers[code->buffer], elements);
+    line(s, "%s%s %s[%s];", vectors ? "_Alignas(64) " : "", opf_emit_value_ctype(buffer->dtype), s->buffers[code->buffer], elements);
 }
 
 /* ---- reductions ---- */
@@ -241,7 +243,8 @@ static void print_reduce(opf_statements *s, const opf_code *code) {
 static void print_transpose(opf_statements *s, const opf_code *code) {
     opf_run to = {code->buffer, code->offset};
     const char *target = run_text(s, &to), *source = run_text(s, &code->operands[0]);
-    line(s, "opf_transpose_%s(%s, %s, %s, %s, %s, %s);", opf_emit_suffix(s->nest->buffers.data[code->buffer].dtype), target, text_of(s, code->value, false),
+    s->stores_past |= code->past;
+    line(s, "opf_transpose_%s%s(%s, %s, %s, %s, %s, %s);", code->past ? "past_" : "", opf_emit_suffix(s->nest->buffers.data[code->buffer].dtype), target, text_of(s, code->value, false),
          source, text_of(s, code->from, false), text_of(s, code->limit, false), text_of(s, code->to, false));
 }
 
@@ -250,6 +253,11 @@ static void print_past(opf_statements *s, const opf_code *code) {
     const char *target = run_text(s, &to), *source = run_text(s, &code->operands[0]);
     s->stores_past = true;
     line(s, "opf_store_past(%s, %s, %s * %d);", target, source, text_of(s, code->to, true), (int)opf_dtype_bytes(s->nest->buffers.data[code->buffer].dtype, 1));
+}
+
+static void print_ask(opf_statements *s, const opf_code *code) {
+    int bytes = (int)opf_dtype_bytes(s->nest->buffers.data[code->operands[0].buffer].dtype, 1);
+    line(s, "opf_ask_ahead(%s, %s * %d);", run_text(s, &code->operands[0]), text_of(s, code->to, true), bytes);
 }
 
 /* ---- blocks of rows ---- */
@@ -302,6 +310,7 @@ static void print_code(opf_statements *s, const opf_code *code) {
     case OPF_CODE_PRODUCT: print_product(s, code); break;
     case OPF_CODE_FRESH: print_fresh(s, code); break;
     case OPF_CODE_PAST: print_past(s, code); break;
+    case OPF_CODE_ASK: print_ask(s, code); break;
     }
 }
 

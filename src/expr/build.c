@@ -233,6 +233,23 @@ static const opf_expr *binary_integer(opf_pool *pool, opf_scalar_op op, const op
     }
 }
 
+/* ---- minima and maxima of floats ---- */
+
+/* A number that is surely above `limit`, or as far above 0 as it, or NaN. */
+static bool is_at_least(const opf_expr *e, double limit) {
+    if (opf_is_op(e, OPF_OP_ABS) || opf_is_op(e, OPF_OP_EXP)) return limit <= 0;
+    return opf_is_op(e, OPF_OP_MAX) && e->args[1]->kind == OPF_EXPR_FLOAT && e->args[1]->real > limit;
+}
+
+/* A limit that changes nothing goes; NaN comes through all of them. */
+static const opf_expr *choose_float(opf_pool *pool, opf_scalar_op op, const opf_expr *a, const opf_expr *b) {
+    if (a == b) return a;
+    const opf_expr *limit = a->kind == OPF_EXPR_FLOAT ? a : b, *x = limit == a ? b : a;
+    if (limit->kind == OPF_EXPR_FLOAT && op == OPF_OP_MAX && is_at_least(x, limit->real)) return x;
+    if (limit->kind == OPF_EXPR_FLOAT && opf_is_op(x, op) && x->args[1] == limit) return x;
+    return opf_pool_binary(pool, op, (opf_dtype)a->dtype, a, b);
+}
+
 /* ---- truth values ---- */
 
 static const opf_expr *binary_truth(opf_pool *pool, opf_scalar_op op, const opf_expr *a, const opf_expr *b) {
@@ -271,7 +288,7 @@ const opf_expr *opf_binary(opf_pool *pool, opf_scalar_op op, const opf_expr *a, 
     opf_dtype dtype = opf_scalar_ops[op].compares ? OPF_BOOL : (opf_dtype)a->dtype;
     if (a->kind == OPF_EXPR_FLOAT && b->kind == OPF_EXPR_FLOAT && folds_exactly(op))
         return opf_number(pool, dtype, opf_scalar_eval(op, a->real, b->real));
-    if (a == b && (op == OPF_OP_MIN || op == OPF_OP_MAX)) return a;
+    if (op == OPF_OP_MIN || op == OPF_OP_MAX) return choose_float(pool, op, a, b);
     return opf_pool_binary(pool, op, dtype, a, b);
 }
 

@@ -61,6 +61,7 @@ static opf_item *make_item(opf_scheduler *s, const opf_root *root, int number, c
         }
         bool bound = variable >= 0 && opf_axes_has(allowed, variable);
         if (item->free.count && opf_is_padding(s, number)) bound = false; /* lines of a window stay whole … */
+        if (item->free.count && !s->reduced[number] && variable == root->order.at[root->order.count - 1]) bound = false; /* … as do those of maps … */
         if (s->plane[number] && i >= s->plane[number]) bound = false; /* … and so do planes */
         if (!bound) variable = opf_variable_new(s, axis_name(s, stage, i), stage->extents[i]);
         if (!opf_axes_has(bound ? &item->bound : &item->free, variable)) opf_axes_add(bound ? &item->bound : &item->free, variable);

@@ -7,12 +7,14 @@
 
 enum {
     DEAR = 12,        /* operations; one transcendental function is twice that */
+    DEAR_OFTEN = 8,   /* the same of what would be computed OFTEN times an element */
     DEAR_WINDOW = 4,
     MOST_POINTS = 9,  /* of a reduction that is written out */
     MOST_PADDED_POINTS = 25, /* the same where no borders are in the way */
     UNKNOWN_POINTS = 1000
 };
 static const double RECOMPUTED = 1.5; /* evaluations an element from which keeping pays */
+static const double OFTEN = 3;         /* a line between two lines that are interpolated, read by those on both sides */
 static const double SUMMED = 8;       /* the same of what is cheap, but stands in the way of a plain sum */
 
 const opf_expr *opf_rebuild(opf_pool *pool, const opf_expr *e, const opf_expr *const *args) {
@@ -138,14 +140,23 @@ static bool *find_finished(opf_scheduler *s) {
     return finished;
 }
 
-static double dear_from(const opf_stage *stage) { return stage->combiner != OPF_COMBINE_NONE && points_of(stage) > 1 ? DEAR_WINDOW : DEAR; }
+/* `times`: evaluations an element of the stage. */
+static double dear_from(const opf_stage *stage, double times) {
+    if (stage->combiner != OPF_COMBINE_NONE && points_of(stage) > 1) return DEAR_WINDOW;
+    return times >= OFTEN ? DEAR_OFTEN : DEAR;
+}
+
+static double times_of(const opf_scheduler *s, int i, const double *reads) {
+    double size = elements(s->stages[i], s->stages[i]->n_axes);
+    return size > 0 ? reads[i] / size : 0;
+}
 
 /* What is dear only by what it reads is not, once that is kept. */
-static void drop_cheap(opf_scheduler *s, const bool *finished) {
+static void drop_cheap(opf_scheduler *s, const bool *finished, const double *reads) {
     double *price = OPF_ARRAY(s->arena, double, s->n_stages + 1);
     for (int i = 0; i < s->n_stages; i++) {
         price[i] = price_of(s, i, s->kept, price);
-        if (!s->reduced[i] && !opf_is_padding(s, i) && !finished[i] && price[i] < dear_from(s->stages[i])) s->kept[i] = false;
+        if (!s->reduced[i] && !opf_is_padding(s, i) && !finished[i] && price[i] < dear_from(s->stages[i], times_of(s, i, reads))) s->kept[i] = false;
     }
 }
 
@@ -156,7 +167,7 @@ static void choose_kept(opf_scheduler *s) {
         const opf_stage *stage = s->stages[i];
         double size = elements(stage, stage->n_axes);
         if (is_result(s, i)) reads[i] += size;
-        bool pays = opf_is_padding(s, i) || (price[i] >= dear_from(stage) && reads[i] > RECOMPUTED * size) || (finished[i] && reads[i] >= SUMMED * size);
+        bool pays = opf_is_padding(s, i) || (price[i] >= dear_from(stage, times_of(s, i, reads)) && reads[i] > RECOMPUTED * size) || (finished[i] && reads[i] >= SUMMED * size);
         s->kept[i] = s->reduced[i] || (pays && !s->never_kept[i]);
         double points = elements(stage, stage->n_axes + stage->n_reduce) / (size > 0 ? size : 1);
         double times = (s->kept[i] ? size : reads[i]) * points;
@@ -164,7 +175,7 @@ static void choose_kept(opf_scheduler *s) {
         opf_expr_visit(s->pool, stage->body, add_reads, &r);
         if (stage->second) opf_expr_visit(s->pool, stage->second, add_reads, &r);
     }
-    drop_cheap(s, finished);
+    drop_cheap(s, finished, reads);
 }
 
 /* ---- substitution ---- */

@@ -3,7 +3,10 @@
  *
  *   taken apart     read interleaved, stored apart: phases of a window with a stride. A loop a phase would pick single elements.
  *   put together    stored interleaved, some of what is read is the same for all phases: nearest neighbours of a resize. A loop over
- *                   the phases of one place would be too short for a vector. */
+ *                   the phases of one place would be too short for a vector.
+ *   periods         read at places that are quotients of the position, (2 x + 1) / 4, weighted by what remains: interpolation. After a few
+ *                   elements the remainders come again; in a loop over periods they are numbers, and the places lie in a line. */
+#include "expr/node.h"
 #include "loop/scheduler.h"
 
 enum { MOST_PHASES = 4 };
@@ -71,6 +74,101 @@ void opf_put_together(opf_scheduler *s, opf_axes *axes, opf_targets *targets) {
         if (f.found) opf_expr_visit(s->pool, target->value, check_neighbours, &f);
     }
     if (f.found) side_by_side(s, axes, targets, f.phase, f.phases);
+}
+
+/* ---- periods ---- */
+
+typedef struct period_search { opf_scheduler *s; int variable; bool in_load; int64_t period; } period_search;
+
+static int64_t greatest_divisor(int64_t a, int64_t b) {
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a < 0 ? -a : a;
+}
+
+/* After how many elements the quotient has moved by a whole number; 0: not known. */
+static int64_t period_of(opf_scheduler *s, const opf_expr *quotient, int variable) {
+    const opf_expr *coefficient, *rest;
+    int64_t step, divisor;
+    if (!opf_is_int(quotient->args[1], &divisor) || divisor < 2) return 0;
+    if (!opf_expr_affine(s->pool, quotient->args[0], variable, &coefficient, &rest) || !opf_is_int(coefficient, &step)) return 0;
+    return divisor / greatest_divisor(step % divisor, divisor);
+}
+
+static bool find_period(const opf_expr *e, void *data) {
+    period_search *f = data;
+    bool quotient = opf_is_op(e, OPF_OP_FLOORDIV) || opf_is_op(e, OPF_OP_FLOORMOD);
+    if (!quotient || e->dtype != OPF_INT64 || !opf_expr_has_var(e, f->variable)) return true;
+    int64_t own = period_of(f->s, e, f->variable);
+    if (own == 0 || (f->period % own != 0 && own % f->period != 0)) {
+        f->period = 0;
+        return false;
+    }
+    if (own > f->period) f->period = own;
+    return true;
+}
+
+static bool find_quotient_in_load(const opf_expr *e, void *data) {
+    period_search *f = data;
+    if (e->kind != OPF_EXPR_LOAD || e->n_args == 0) return true;
+    period_search inner = {f->s, f->variable, false, 1};
+    opf_expr_visit(f->s->pool, e->args[0], find_period, &inner);
+    f->in_load |= inner.period > 1;
+    return !f->in_load;
+}
+
+typedef struct limit_search { int variable; const opf_expr *found; } limit_search;
+
+static bool find_limit(const opf_expr *e, void *data) {
+    limit_search *f = data;
+    bool extreme = (opf_is_op(e, OPF_OP_MIN) || opf_is_op(e, OPF_OP_MAX)) && e->dtype == OPF_INT64;
+    if (extreme && opf_expr_has_var(e, f->variable) && !opf_expr_has_load(e)) f->found = e;
+    return !f->found;
+}
+
+/* The smaller or larger of two positions as a choice, so that loops are cut where it changes (ranges.c). */
+static const opf_expr *with_choices(opf_scheduler *s, const opf_expr *value, int variable) {
+    enum { MOST_LIMITS = 16 };
+    for (int i = 0; i < MOST_LIMITS; i++) {
+        limit_search f = {variable, NULL};
+        opf_expr_visit(s->pool, value, find_limit, &f);
+        if (!f.found) break;
+        const opf_expr *a = f.found->args[0], *b = f.found->args[1], *below = opf_binary(s->pool, OPF_OP_LT, a, b);
+        value = opf_replace(s, value, f.found, f.found->op == OPF_OP_MIN ? opf_select(s->pool, below, a, b) : opf_select(s->pool, below, b, a));
+    }
+    return value;
+}
+
+void opf_take_periods(opf_scheduler *s, opf_axes *axes, opf_targets *targets) {
+    enum { FEWEST = 8 };
+    if (axes->count == 0) return;
+    int variable = axes->at[axes->count - 1];
+    period_search f = {s, variable, false, 1};
+    int64_t extent;
+    for (size_t i = 0; i < targets->list.count && f.period; i++) {
+        const opf_target *target = &targets->list.data[i];
+        if (!target->offset || !walks_by(s, target->offset, variable, 1)) return;
+        opf_expr_visit(s->pool, target->value, find_period, &f);
+        opf_expr_visit(s->pool, target->value, find_quotient_in_load, &f);
+    }
+    if (!f.in_load || f.period < 2 || f.period > MOST_PHASES || !opf_is_int(opf_extent(s, variable), &extent)) return;
+    if (extent % f.period || extent / f.period < FEWEST) return;
+    const char *name = s->nest->variables.data[variable].name;
+    int place = opf_variable_new(s, name, opf_int(s->pool, extent / f.period));
+    int phase = opf_variable_new(s, opf_arena_printf(s->arena, "%s_phase", name), opf_int(s->pool, f.period));
+    const opf_expr *position = opf_add(s->pool, opf_mul(s->pool, opf_variable(s, place), opf_int(s->pool, f.period)), opf_variable(s, phase));
+    for (size_t i = 0; i < targets->list.count; i++) {
+        opf_target *target = &targets->list.data[i];
+        target->offset = opf_substitute(s, target->offset, variable, position);
+        target->value = opf_substitute_safely(s, target->value, variable, position);
+    }
+    axes->at[axes->count - 1] = place;
+    opf_axes_add(axes, phase);
+    side_by_side(s, axes, targets, phase, f.period);
+    for (size_t i = 0; i < targets->list.count; i++) targets->list.data[i].value = with_choices(s, targets->list.data[i].value, place);
 }
 
 /* ---- loads that are whole together ---- */

@@ -78,7 +78,10 @@ static opf_block *open_outer(nest *n) {
 /* All lanes of a chunk: a loop a function, or one for all; results past the caches where that is chosen. */
 static void over_lanes(opf_scheduler *s, opf_block *block, const opf_chunk *chunk, opf_targets *targets) {
     opf_targets own = copied(s, targets), past = {0};
-    if (opf_stores_past(s, targets, chunk->lane)) past = opf_past_arrays(s, block, chunk, &own);
+    if (opf_stores_past(s, targets, chunk->lane)) {
+        past = opf_past_arrays(s, block, chunk, &own);
+        opf_past_ask(s, block, chunk, &own);
+    }
     if (opf_phases_apply(s, &own, chunk->lane)) {
         opf_phases(s, block, chunk, &own);
     } else {
@@ -299,7 +302,10 @@ void opf_leaf_over(opf_scheduler *s, opf_block *block, opf_axes axes, const opf_
         return;
     }
     opf_axes_simplify(s, &axes, &slots);
-    if (!chunk) opf_put_together(s, &axes, targets);
+    if (!chunk) {
+        opf_put_together(s, &axes, targets);
+        opf_take_periods(s, &axes, targets);
+    }
     opf_axes outer = axes;
     opf_transpose transpose;
     if (!chunk && opf_transpose_axes(s, &outer, targets, &transpose) && opf_transposes(s)) emit_transposed(s, block, &outer, &transpose, targets, parallel);

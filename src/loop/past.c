@@ -1,15 +1,24 @@
 /* Stores past the caches. A result that is larger than the last cache is gone from it before anything reads it, and an ordinary store
  * fetches each line from memory before it is overwritten: a third of what a copy moves. A chunk of the result goes into an array
- * that the first cache holds, and from there to memory in non-temporal stores (opf_store_past of the prelude). */
+ * that the first cache holds, and from there to memory in non-temporal stores (opf_store_past of the prelude).
+ *
+ * What the chunk some chunks further on reads is asked for meanwhile: the machine's own prefetchers stop at the end of each page. */
+#include <math.h>
+
 #include "loop/scheduler.h"
 
-enum { FEWEST_ELEMENTS = 64 /* of a line: its ends are stored the usual way */ };
+enum {
+    FEWEST_ELEMENTS = 64, /* of a line: its ends are stored the usual way */
+    MOST_STREAMS = 4      /* operands that are asked for ahead; more keep the memory busy by themselves */
+};
 
-static double nominal_bytes(const opf_value *value) {
-    double bytes = (double)opf_dtype_bytes(value->dtype, 8) / 8;
-    for (int k = 0; k < value->rank; k++) bytes *= (double)opf_dim_nominal(value->dims[k]);
-    return bytes;
+static double nominal_elements(const opf_value *value) {
+    double elements = 1;
+    for (int k = 0; k < value->rank; k++) elements *= (double)opf_dim_nominal(value->dims[k]);
+    return elements;
 }
+
+static double nominal_bytes(const opf_value *value) { return nominal_elements(value) * (double)opf_dtype_bytes(value->dtype, 8) / 8; }
 
 static bool goes_past(const opf_scheduler *s, const opf_target *target, int variable) {
     const opf_nest_buffer *buffer = opf_buffer_at(s, target->buffer);
@@ -25,14 +34,26 @@ static bool is_no_result(const opf_expr *e, void *data) {
     return e->kind != OPF_EXPR_LOAD || opf_buffer_at(s, e->index)->memory != OPF_MEMORY_RESULT;
 }
 
-/* One choice a kernel. Where it waits for its operations and not for memory, lines that are computed together (step.c) are worth more. */
-static bool chooses_past(opf_scheduler *s) {
+/* Operations of all elements of the targets, by what is left of them. */
+static double operations(const opf_scheduler *s, const opf_targets *targets) {
+    double most = 0, price = 0;
+    for (size_t i = 0; i < targets->list.count; i++) {
+        const opf_nest_buffer *buffer = opf_buffer_at(s, targets->list.data[i].buffer);
+        price += opf_expr_price(s, targets->list.data[i].value);
+        if (buffer->memory == OPF_MEMORY_RESULT) most = fmax(most, nominal_elements(s->group->results.data[buffer->index].value));
+    }
+    return most * price;
+}
+
+/* One choice a kernel, by what is asked about first. Where it waits for its operations and not for memory, lines that are computed together (step.c) are worth more. */
+static bool chooses_past(opf_scheduler *s, const opf_targets *targets) {
     enum { SHARE_OF_PEAK = 8 }; /* what plain loops reach */
     const opf_nest *nest = s->nest;
-    int64_t wanted = opf_nest_wants(nest, OPF_KNOB_STORES);
-    double computing = nest->flops * SHARE_OF_PEAK / nest->machine->flops_per_second, moving = (double)nest->bytes / nest->machine->dram_bandwidth;
+    int64_t wanted = opf_nest_wants(nest, OPF_KNOB_STORES), *told = &s->nest->chosen.at[OPF_KNOB_STORES];
+    if (*told) return *told == OPF_STORES_PAST;
+    double computing = operations(s, targets) * SHARE_OF_PEAK / nest->machine->flops_per_second, moving = (double)nest->bytes / nest->machine->dram_bandwidth;
     bool past = wanted ? wanted == OPF_STORES_PAST : computing <= moving;
-    s->nest->chosen.at[OPF_KNOB_STORES] = past ? OPF_STORES_PAST : OPF_STORES_CACHED;
+    *told = past ? OPF_STORES_PAST : OPF_STORES_CACHED;
     return past;
 }
 
@@ -43,7 +64,7 @@ bool opf_stores_past(opf_scheduler *s, const opf_targets *targets, int variable)
         if (!opf_expr_visit(s->pool, targets->list.data[i].value, is_no_result, s)) return false;
         any |= goes_past(s, &targets->list.data[i], variable);
     }
-    return any && chooses_past(s);
+    return any && chooses_past(s, targets);
 }
 
 opf_targets opf_past_arrays(opf_scheduler *s, opf_block *block, const opf_chunk *chunk, opf_targets *targets) {
@@ -70,4 +91,29 @@ void opf_past_store(opf_scheduler *s, opf_block *block, const opf_chunk *chunk, 
         code->operands[0] = (opf_run){result->value->index, opf_int(s->pool, 0)};
         code->to = chunk->count;
     }
+}
+
+/* ---- asking ahead ---- */
+
+typedef struct asking { opf_scheduler *s; opf_block *block; const opf_chunk *chunk; opf_map asked; int count; } asking;
+
+/* A buffer's first load that walks along the lanes; those of others of its elements share lines with it, or follow as closely. */
+static bool ask_for(const opf_expr *e, void *data) {
+    asking *a = data;
+    opf_scheduler *s = a->s;
+    const opf_expr *step, *rest;
+    const void *buffer = (const void *)(uintptr_t)(e->index + 1);
+    if (e->kind != OPF_EXPR_LOAD || e->n_args != 1 || opf_buffer_at(s, e->index)->memory != OPF_MEMORY_INPUT || opf_map_has(&a->asked, buffer)) return true;
+    if (opf_expr_has_load(e->args[0]) || !opf_expr_affine(s->pool, e->args[0], a->chunk->lane, &step, &rest) || !opf_is_value(step, 1)) return true;
+    opf_map_set(&a->asked, buffer, a);
+    if (a->count++ >= MOST_STREAMS) return true;
+    opf_code *code = opf_code_add(s, a->block, OPF_CODE_ASK);
+    code->operands[0] = (opf_run){e->index, rest};
+    code->to = a->chunk->count;
+    return true;
+}
+
+void opf_past_ask(opf_scheduler *s, opf_block *block, const opf_chunk *chunk, const opf_targets *targets) {
+    asking a = {.s = s, .block = block, .chunk = chunk, .asked = opf_map_new(s->arena)};
+    for (size_t i = 0; i < targets->list.count; i++) opf_expr_visit(s->pool, targets->list.data[i].value, ask_for, &a);
 }

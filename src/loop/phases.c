@@ -1,20 +1,26 @@
 /* Loops with several transcendental functions are cut into loops over a chunk with one function each: one long loop is a
- * dependency chain that outgrows the processor's window (measured: half the speed).
+ * dependency chain that outgrows the processor's window (measured: half the speed). Loops that walk along many operands at once are cut into
+ * loops that walk along a few: the caches have as many places as there are for lines at like addresses, and prefetchers follow so many lines.
  *
- * Each function but the last goes into a stack array. What is dear and used by several of the loops is kept in an array
+ * Each function (or part of the value that has walked along its share of the operands) but the last goes into a stack array. What is dear and used by several of the loops is kept in an array
  * too; the rest is computed again. */
+#include "expr/node.h"
 #include "loop/scheduler.h"
 
 enum {
     MOST_ARRAYS = 20, /* 2 KiB each: 40 KiB of stack */
-    DEAR = 4          /* operations from which keeping beats computing again */
+    DEAR = 4,         /* operations from which keeping beats computing again */
+    MOST_STREAMS = 8, /* operands walked along that one loop may have */
+    STREAMS = 4       /* those of each loop where it is cut for having more */
 };
 
 typedef struct phases {
     opf_scheduler *s;
     int innermost;
-    bool only_find;                     /* count functions, make no arrays */
-    OPF_VEC(const opf_expr *) functions; /* operands before users */
+    OPF_VEC(const opf_expr *) cuts;     /* a loop each, operands before users */
+    bool counts_streams;                /* cut where STREAMS operands have come together */
+    int streams;                        /* operands walked along */
+    opf_map walked;                     /* number of their buffers + 1 */
     opf_map seen;
     opf_map arrays;                     /* expression → number of its buffer + 1 */
     opf_map masks;                      /* expression → set of phases that use it */
@@ -26,21 +32,51 @@ static bool is_function(const opf_expr *e) {
            (opf_dtype_is_float((opf_dtype)e->dtype));
 }
 
-static void find_functions(phases *p, const opf_expr *e) {
-    if (e->n_args == 0 || opf_map_has(&p->seen, e) || !opf_expr_has_var(e, p->innermost)) return;
-    opf_map_set(&p->seen, e, p);
-    for (int i = 0; i < e->n_args; i++) find_functions(p, e->args[i]);
-    if (is_function(e)) OPF_PUSH(p->s->arena, &p->functions, e);
+/* Read along the innermost loop, element after element, and of a buffer that nothing else of it was seen of: neighbours share lines. */
+static bool is_stream(phases *p, const opf_expr *e) {
+    const opf_expr *step, *rest;
+    const void *buffer = (const void *)(uintptr_t)(e->index + 1);
+    if (e->kind != OPF_EXPR_LOAD || e->n_args != 1 || opf_buffer_at(p->s, e->index)->memory == OPF_MEMORY_STACK || opf_map_has(&p->walked, buffer)) return false;
+    if (!opf_expr_affine(p->s->pool, e->args[0], p->innermost, &step, &rest) || !opf_is_value(step, 1)) return false;
+    opf_map_set(&p->walked, buffer, p);
+    return true;
 }
 
-static phases found_in(opf_scheduler *s, const opf_targets *targets, int innermost) {
-    phases p = {.s = s, .innermost = innermost, .seen = opf_map_new(s->arena), .arrays = opf_map_new(s->arena), .masks = opf_map_new(s->arena)};
-    for (size_t i = 0; i < targets->list.count; i++) find_functions(&p, targets->list.data[i].value);
+/* May a loop end with e for the operands that it has walked along? Not within what is only read where a condition holds, nor
+ * between a product and its sum, which round once together. */
+static bool ends_walk(const phases *p, const opf_expr *e, int streams, bool whole) {
+    return p->counts_streams && whole && streams >= STREAMS && (e->kind == OPF_EXPR_UNARY || e->kind == OPF_EXPR_BINARY) && opf_dtype_is_float((opf_dtype)e->dtype);
+}
+
+/* Where loops are cut, operands before users; returns how many streams e itself walks along: those behind no cut. */
+static int find_cuts(phases *p, const opf_expr *e, bool whole) {
+    if (e->n_args == 0 || opf_map_has(&p->seen, e) || !opf_expr_has_var(e, p->innermost)) return 0;
+    opf_map_set(&p->seen, e, p);
+    int streams = 0;
+    if (is_stream(p, e)) {
+        p->streams++;
+        return 1;
+    }
+    bool inside = whole && e->kind != OPF_EXPR_SELECT && !opf_is_op(e, OPF_OP_ACCUMULATE);
+    for (int i = 0; i < e->n_args; i++) streams += find_cuts(p, e->args[i], inside);
+    if (!is_function(e) && !ends_walk(p, e, streams, whole)) return streams;
+    OPF_PUSH(p->s->arena, &p->cuts, e);
+    return 0;
+}
+
+static phases find_all(opf_scheduler *s, const opf_targets *targets, int innermost, bool counts_streams) {
+    phases p = {.s = s, .innermost = innermost, .counts_streams = counts_streams, .seen = opf_map_new(s->arena), .arrays = opf_map_new(s->arena), .masks = opf_map_new(s->arena), .walked = opf_map_new(s->arena)};
+    for (size_t i = 0; i < targets->list.count; i++) find_cuts(&p, targets->list.data[i].value, true);
     return p;
 }
 
+static phases found_in(opf_scheduler *s, const opf_targets *targets, int innermost) {
+    phases p = find_all(s, targets, innermost, false);
+    return p.streams > MOST_STREAMS ? find_all(s, targets, innermost, true) : p;
+}
+
 bool opf_phases_apply(opf_scheduler *s, const opf_targets *targets, int innermost) {
-    if (found_in(s, targets, innermost).functions.count < 2) return false;
+    if (found_in(s, targets, innermost).cuts.count < 2) return false;
     bool apart = opf_nest_wants(s->nest, OPF_KNOB_SPLIT) != OPF_SWITCH_OFF;
     s->nest->chosen.at[OPF_KNOB_SPLIT] = apart ? OPF_SWITCH_ON : OPF_SWITCH_OFF;
     return apart;
@@ -50,7 +86,7 @@ bool opf_phases_apply(opf_scheduler *s, const opf_targets *targets, int innermos
 
 static bool has_array(const phases *p, const opf_expr *e) { return opf_map_has(&p->arrays, e); }
 
-/* The function that phase k computes, or whatever the targets still need. */
+/* What phase k computes, or whatever the targets still need. */
 static void mark(phases *p, const opf_expr *e, int phase, bool root) {
     if (e->n_args == 0 || !opf_expr_has_var(e, p->innermost) || (!root && has_array(p, e))) return;
     uintptr_t mask = (uintptr_t)opf_map_get(&p->masks, e), bit = (uintptr_t)1 << phase;
@@ -125,12 +161,12 @@ static void emit(phases *p, opf_block *block, const opf_chunk *chunk, const opf_
 
 void opf_phases(opf_scheduler *s, opf_block *block, const opf_chunk *chunk, const opf_targets *targets) {
     phases p = found_in(s, targets, chunk->lane);
-    int last = (int)p.functions.count - 1; /* stays in the loop of the targets */
+    int last = (int)p.cuts.count - 1; /* stays in the loop of the targets */
     if (last > MOST_ARRAYS - 4) last = MOST_ARRAYS - 4;
     if (last < 0) last = 0;
     const opf_expr **of = OPF_ARRAY(s->arena, const opf_expr *, last + 1);
     for (int k = 0; k < last; k++) {
-        of[k] = p.functions.data[k];
+        of[k] = p.cuts.data[k];
         opf_map_set(&p.arrays, of[k], (void *)(uintptr_t)1); /* a boundary for now; its number comes with its phase */
     }
     for (int k = 0; k < last; k++) mark(&p, of[k], k, true);

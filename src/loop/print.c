@@ -176,7 +176,7 @@ static void print_head(const printer *p, const opf_code *code) {
         break;
     case OPF_CODE_TRANSPOSE:
         print_run(p, code->buffer, code->offset);
-        opf_text_add(p->out, " = transposed ");
+        opf_text_add(p->out, code->past ? " = transposed past the caches " : " = transposed ");
         print_run(p, code->operands[0].buffer, code->operands[0].offset);
         break;
     case OPF_CODE_PAST:
@@ -185,6 +185,10 @@ static void print_head(const printer *p, const opf_code *code) {
         print_run(p, code->operands[0].buffer, code->operands[0].offset);
         opf_text_add(p->out, ", ");
         print_e(p, code->to);
+        break;
+    case OPF_CODE_ASK:
+        opf_text_add(p->out, "asks ahead of ");
+        print_run(p, code->operands[0].buffer, code->operands[0].offset);
         break;
     }
 }

@@ -33,7 +33,7 @@ typedef enum opf_knob {
     OPF_KNOB_CHUNK,          /* elements of a chunk */
     OPF_KNOB_SHARE,          /* elements of one long loop that a part takes at once */
     OPF_KNOB_TRANSPOSE,      /* opf_switch: what is read crosswise is transposed in blocks */
-    OPF_KNOB_SPLIT,          /* opf_switch: one transcendental function a loop */
+    OPF_KNOB_SPLIT,          /* opf_switch: one transcendental function, or a few operands, a loop */
     OPF_KNOB_STORES,         /* opf_stores_kind: of results that are larger than the last cache */
     OPF_KNOB_LANES,          /* floats of a vector, at most the machine's */
     OPF_KNOB_COMPILER,       /* opf_compiler */

@@ -15,7 +15,7 @@
  * step.c     lines of windows that are computed together
  * leaf.c     map nests
  * transpose.c blocks of what is read crosswise
- * phases.c   one transcendental function a loop
+ * phases.c   one transcendental function a loop, and a few operands
  * past.c     stores past the caches
  * reduce.c   reductions
  * root.c     roots: results, their kept stages, their loops
@@ -239,6 +239,8 @@ const opf_expr *opf_hoist(opf_scheduler *s, opf_block *block, const opf_range *r
 void opf_interleave(opf_scheduler *s, opf_axes *axes, opf_targets *targets);
 /* Where the last axis holds the phases of what is stored along the last but one: the same. */
 void opf_put_together(opf_scheduler *s, opf_axes *axes, opf_targets *targets);
+/* Where places along the last axis are quotients whose remainders come again after a few elements: takes so many elements together. */
+void opf_take_periods(opf_scheduler *s, opf_axes *axes, opf_targets *targets);
 /* Is what is read along `variable` contiguous, that of all targets together? */
 bool opf_reads_whole(opf_scheduler *s, const opf_targets *targets, int variable);
 
@@ -254,9 +256,9 @@ bool opf_take_in_step(opf_scheduler *s, opf_ranges *ranges, opf_targets *targets
 void opf_leaf(opf_scheduler *s, opf_block *block, opf_axes axes, opf_targets *targets, bool parallel);
 /* The same, innermost over the lanes of `chunk` where not NULL (then not parallel). `targets` is changed. */
 void opf_leaf_over(opf_scheduler *s, opf_block *block, opf_axes axes, const opf_chunk *chunk, opf_targets *targets, bool parallel);
-/* Several transcendental functions change with the innermost loop, and each gets a loop of its own. */
+/* Several transcendental functions change with the innermost loop, or it walks along many operands, and is cut. */
 bool opf_phases_apply(opf_scheduler *s, const opf_targets *targets, int innermost);
-/* Stores the targets for the lanes of a chunk, one function a loop. */
+/* Stores the targets for the lanes of a chunk by loops of one function and a few operands each. */
 void opf_phases(opf_scheduler *s, opf_block *block, const opf_chunk *chunk, const opf_targets *targets);
 
 /* ---- past.c ---- */
@@ -266,14 +268,17 @@ bool opf_stores_past(opf_scheduler *s, const opf_targets *targets, int variable)
  * the array as value, are stored by the second behind the loops. */
 opf_targets opf_past_arrays(opf_scheduler *s, opf_block *block, const opf_chunk *chunk, opf_targets *targets);
 void opf_past_store(opf_scheduler *s, opf_block *block, const opf_chunk *chunk, const opf_targets *results);
+/* Asks memory for what the targets read of a later chunk. */
+void opf_past_ask(opf_scheduler *s, opf_block *block, const opf_chunk *chunk, const opf_targets *targets);
 
 /* ---- transpose.c ---- */
-/* A nest in blocks of two axes; `number` counts the blocks of the outer one. */
-typedef struct opf_transpose { int outer, inner, number; } opf_transpose;
+/* A nest in blocks of two axes: `number` counts the blocks of `size` of the inner one, `strip` (-1: there is one) strips of several blocks of
+ * the outer one. */
+typedef struct opf_transpose { int outer, inner, number, strip; int64_t size; } opf_transpose;
 /* True where the targets read along an outer axis what the innermost loop strides through: `axes` then holds what is left
- * and the number of the block. */
+ * and the numbers of the block and the strip. */
 bool opf_transpose_axes(opf_scheduler *s, opf_axes *axes, const opf_targets *targets, opf_transpose *out);
-/* The blocks of one number, inside the loops over those axes. */
+/* The blocks of these, inside the loops over those axes. */
 void opf_transpose_blocks(opf_scheduler *s, opf_block *block, const opf_transpose *transpose, const opf_targets *targets);
 
 /* ---- reduce.c ---- */

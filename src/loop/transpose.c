@@ -1,13 +1,22 @@
-/* Map nests whose innermost loop strides through an operand that lies contiguously along an outer loop: in square blocks,
- * the operand's block transposed into a small array first (or straight into the result, where that is all there is to do). */
+/* Map nests whose innermost loop strides through an operand that lies contiguously along an outer loop: in blocks, the operand's block
+ * transposed into a small array first (or straight into the result, where that is all there is to do).
+ *
+ * The operand's lines are read along, several of them side by side, each cache line once; of the result so many lines are written one
+ * behind the other as the block has along its innermost axis. */
 #include "loop/scheduler.h"
 
-enum { BLOCK = 16 /* elements: a cache line of float32 */ };
+enum {
+    BLOCK = 16,   /* elements along the outer axis: a cache line of float32 */
+    LONGEST = 64, /* the most along the innermost axis */
+    STRIP = 256   /* elements along the outer axis in one piece of the work that the parts share */
+};
 
 typedef struct transposing {
     opf_scheduler *s;
     int outer, inner;           /* the two axes */
     int64_t outer_stop, inner_stop; /* known extents; -1: not known */
+    int64_t size;               /* of a block along the innermost axis */
+    bool past;                  /* into the result past the caches */
     const opf_expr *outer_start, *outer_count, *inner_start, *inner_count;
     int outer_lane, inner_lane; /* variables inside a block */
 } transposing;
@@ -69,22 +78,37 @@ static bool find_axes(opf_scheduler *s, const opf_axes *axes, const opf_targets 
 
 /* ---- blocks ---- */
 
-/* Start and count of the block that begins at `base`: of known extents the last block overlaps the one before and is whole. */
-static void block_of(opf_scheduler *s, opf_block *block, int variable, int64_t stop, const opf_expr *base, const opf_expr **start, const opf_expr **count) {
+/* The size up to LONGEST whose blocks take the least: the last one overlaps, and each asks for a line of the operand anew, as dear as moving
+ * LINE elements of it. */
+static int64_t block_size(int64_t stop) {
+    enum { LINE = 8 };
+    int64_t best = LONGEST;
+    double least = 0;
+    for (int64_t size = LONGEST; stop >= 0 && size >= BLOCK; size -= BLOCK) {
+        double time = (double)((stop + size - 1) / size) * (double)(size + LINE);
+        if (size > stop || (least > 0 && time >= least)) continue;
+        best = size;
+        least = time;
+    }
+    return best;
+}
+
+/* Start and count of the block of so many elements that begins at `base`: of known extents the last block overlaps the one before and is whole. */
+static void block_of(opf_scheduler *s, opf_block *block, int variable, int64_t stop, int64_t elements, const opf_expr *base, const opf_expr **start, const opf_expr **count) {
     opf_pool *pool = s->pool;
     const char *name = s->nest->variables.data[variable].name;
     opf_dim extent = opf_extent(s, variable);
-    const opf_expr *size = opf_int(pool, BLOCK);
+    const opf_expr *size = opf_int(pool, elements);
     *count = size;
     *start = base;
-    if (stop >= BLOCK && stop % BLOCK == 0) return;
-    if (stop >= BLOCK) {
+    if (stop >= elements && stop % elements == 0) return;
+    if (stop >= elements) {
         int number = opf_variable_new(s, opf_arena_printf(s->arena, "%s_start", name), extent);
-        opf_code_index(s, block, number, opf_min(pool, base, opf_int(pool, stop - BLOCK)));
+        opf_code_index(s, block, number, opf_min(pool, base, opf_int(pool, stop - elements)));
         *start = opf_variable(s, number);
         return;
     }
-    int number = opf_variable_new(s, opf_arena_printf(s->arena, "%s_count", name), opf_int(pool, BLOCK + 1));
+    int number = opf_variable_new(s, opf_arena_printf(s->arena, "%s_count", name), opf_int(pool, elements + 1));
     opf_code_index(s, block, number, opf_min(pool, opf_sub(pool, extent, base), size));
     *count = opf_variable(s, number);
 }
@@ -104,6 +128,7 @@ static void add_transpose(const transposing *t, opf_block *block, const opf_expr
     code->from = coefficient_of(t->s, load->args[0], t->inner);
     code->limit = t->outer_count;
     code->to = t->inner_count;
+    code->past = t->past && opf_buffer_at(t->s, to.buffer)->memory == OPF_MEMORY_RESULT;
 }
 
 typedef struct replacing { const transposing *t; opf_block *block; opf_map arrays; } replacing;
@@ -115,13 +140,13 @@ static const opf_expr *with_arrays(opf_pool *pool, const opf_expr *leaf, void *d
     if (!is_crosswise(s, leaf, r->t->outer, r->t->inner)) return NULL;
     uintptr_t array = (uintptr_t)opf_map_get(&r->arrays, leaf);
     if (!array) {
-        int buffer = opf_buffer_new(s, OPF_MEMORY_STACK, (opf_dtype)leaf->dtype, "block", opf_int(pool, BLOCK * BLOCK));
+        int buffer = opf_buffer_new(s, OPF_MEMORY_STACK, (opf_dtype)leaf->dtype, "block", opf_int(pool, BLOCK * r->t->size));
         opf_code_array(s, r->block, buffer);
-        add_transpose(r->t, r->block, leaf, (opf_run){buffer, opf_int(pool, 0)}, opf_int(pool, BLOCK));
+        add_transpose(r->t, r->block, leaf, (opf_run){buffer, opf_int(pool, 0)}, opf_int(pool, r->t->size));
         array = (uintptr_t)buffer + 1;
         opf_map_set(&r->arrays, leaf, (void *)array);
     }
-    const opf_expr *line = opf_mul(pool, opf_variable(s, r->t->outer_lane), opf_int(pool, BLOCK));
+    const opf_expr *line = opf_mul(pool, opf_variable(s, r->t->outer_lane), opf_int(pool, r->t->size));
     return opf_buffer_load(s, (int)array - 1, opf_add(pool, line, opf_variable(s, r->t->inner_lane)));
 }
 
@@ -131,11 +156,12 @@ static void emit_block(transposing *t, opf_block *block, const opf_targets *targ
     const opf_target *first = &targets->list.data[0];
     if (targets->list.count == 1 && is_crosswise(s, first->value, t->outer, t->inner)) {
         opf_run to = {first->buffer, at_start(t, first->offset)};
+        t->past = opf_stores_past(s, targets, t->inner);
         add_transpose(t, block, first->value, to, coefficient_of(s, first->offset, t->outer));
         return;
     }
     t->outer_lane = opf_variable_new(s, s->nest->variables.data[t->outer].name, opf_int(pool, BLOCK));
-    t->inner_lane = opf_variable_new(s, s->nest->variables.data[t->inner].name, opf_int(pool, BLOCK));
+    t->inner_lane = opf_variable_new(s, s->nest->variables.data[t->inner].name, opf_int(pool, t->size));
     const opf_expr *outer = opf_add(pool, t->outer_start, opf_variable(s, t->outer_lane)), *inner = opf_add(pool, t->inner_start, opf_variable(s, t->inner_lane));
     replacing r = {t, block, opf_map_new(s->arena)};
     opf_targets inside = {0};
@@ -154,25 +180,41 @@ static void emit_block(transposing *t, opf_block *block, const opf_targets *targ
 
 bool opf_transpose_axes(opf_scheduler *s, opf_axes *axes, const opf_targets *targets, opf_transpose *out) {
     transposing t;
+    opf_pool *pool = s->pool;
     if (!find_axes(s, axes, targets, &t)) return false;
-    *out = (opf_transpose){.outer = t.outer, .inner = t.inner};
-    const char *name = opf_arena_printf(s->arena, "%s_block", s->nest->variables.data[t.outer].name);
-    out->number = opf_variable_new(s, name, opf_ceildiv(s->pool, opf_extent(s, t.outer), opf_int(s->pool, BLOCK)));
+    *out = (opf_transpose){.outer = t.outer, .inner = t.inner, .strip = -1, .size = block_size(t.inner_stop)};
+    out->number = opf_variable_new(s, opf_arena_printf(s->arena, "%s_block", s->nest->variables.data[t.inner].name), opf_ceildiv(pool, opf_extent(s, t.inner), opf_int(pool, out->size)));
     opf_axes_remove(axes, axes->count - 1);
     opf_axes_remove(axes, opf_axes_find(axes, t.outer));
     opf_axes_add(axes, out->number);
+    if (t.outer_stop >= 0 && t.outer_stop <= STRIP) return true;
+    out->strip = opf_variable_new(s, opf_arena_printf(s->arena, "%s_strip", s->nest->variables.data[t.outer].name), opf_ceildiv(pool, opf_extent(s, t.outer), opf_int(pool, STRIP)));
+    opf_axes_add(axes, out->strip);
     return true;
+}
+
+/* The loop over the blocks of a strip, or of the whole outer axis. */
+static opf_block *loop_of_strip(opf_scheduler *s, opf_block *block, const opf_transpose *transpose, int base) {
+    opf_pool *pool = s->pool;
+    const opf_expr *from = opf_int(pool, 0), *to = opf_extent(s, transpose->outer);
+    int64_t stop;
+    if (transpose->strip >= 0) {
+        from = opf_mul(pool, opf_variable(s, transpose->strip), opf_int(pool, STRIP));
+        const opf_expr *end = opf_add(pool, from, opf_int(pool, STRIP));
+        to = opf_is_int(to, &stop) && stop % STRIP == 0 ? end : opf_min(pool, end, to);
+    }
+    return opf_code_loop(s, block, base, from, to, BLOCK);
 }
 
 void opf_transpose_blocks(opf_scheduler *s, opf_block *block, const opf_transpose *transpose, const opf_targets *targets) {
     opf_pool *pool = s->pool;
-    transposing t = {.s = s, .outer = transpose->outer, .inner = transpose->inner, .outer_stop = -1, .inner_stop = -1};
+    transposing t = {.s = s, .outer = transpose->outer, .inner = transpose->inner, .outer_stop = -1, .inner_stop = -1, .size = transpose->size};
     opf_is_int(opf_extent(s, t.outer), &t.outer_stop);
     opf_is_int(opf_extent(s, t.inner), &t.inner_stop);
-    const opf_expr *base = opf_mul(pool, opf_variable(s, transpose->number), opf_int(pool, BLOCK));
-    block_of(s, block, t.outer, t.outer_stop, base, &t.outer_start, &t.outer_count);
-    int inner = opf_variable_new(s, opf_arena_printf(s->arena, "%s_base", s->nest->variables.data[t.inner].name), opf_extent(s, t.inner));
-    block = opf_code_loop(s, block, inner, opf_int(pool, 0), opf_extent(s, t.inner), BLOCK);
-    block_of(s, block, t.inner, t.inner_stop, opf_variable(s, inner), &t.inner_start, &t.inner_count);
+    const opf_expr *base = opf_mul(pool, opf_variable(s, transpose->number), opf_int(pool, t.size));
+    block_of(s, block, t.inner, t.inner_stop, t.size, base, &t.inner_start, &t.inner_count);
+    int outer = opf_variable_new(s, opf_arena_printf(s->arena, "%s_base", s->nest->variables.data[t.outer].name), opf_extent(s, t.outer));
+    block = loop_of_strip(s, block, transpose, outer);
+    block_of(s, block, t.outer, t.outer_stop, BLOCK, opf_variable(s, outer), &t.outer_start, &t.outer_count);
     emit_block(&t, block, targets);
 }

@@ -1,5 +1,5 @@
-/* Stages of Resize: nearest is one load; linear and cubic sum 2 or 4 weighted loads along each resized axis in one
- * expression; antialiasing, whose windows are as wide as the axis shrinks, is a pass of sums along each axis. */
+/* Stages of Resize: nearest is one load; linear and cubic sum 2 or 4 weighted loads, in a pass along each resized axis;
+ * antialiasing, whose windows are as wide as the axis shrinks, is a pass of sums along each axis. */
 #include "ops/resize.h"
 
 enum { MOST_LINEAR_AXES = 4, MOST_CUBIC_AXES = 3, CUBIC_TAPS = 4 };
@@ -153,26 +153,38 @@ static tap_list taps_of(opf_call *call, const opf_resize *resize, const opf_resi
     return taps;
 }
 
-/* The weighted sum over the taps of the axes from `axis` on. */
-static const opf_expr *weighted(opf_call *call, const opf_resize *resize, const tap_list *taps, int axis, const opf_expr **indices, opf_dtype compute) {
-    while (axis < resize->rank && resize->axes[axis].kept) axis++;
-    if (axis == resize->rank) return opf_call_convert(call, compute, opf_call_load(call, 0, indices));
-    const opf_expr *sum = NULL;
-    for (int k = 0; k < taps[axis].count; k++) {
-        indices[axis] = taps[axis].positions[k];
-        const opf_expr *inner = weighted(call, resize, taps, axis + 1, indices, compute);
-        const opf_expr *term = taps[axis].count == 1 ? inner : opf_binary(call->pool, OPF_OP_MUL, inner, taps[axis].weights[k]);
+/* The weighted sum of `tensor` over the taps of axis k. */
+static const opf_expr *weighted(opf_call *call, int tensor, int rank, const tap_list *taps, int k, opf_dtype compute) {
+    const opf_expr *indices[OPF_MAX_RANK], *sum = NULL;
+    opf_call_vars(call, 0, rank, indices);
+    for (int t = 0; t < taps->count; t++) {
+        indices[k] = taps->positions[t];
+        const opf_expr *tap = opf_call_convert(call, compute, opf_call_load(call, tensor, indices));
+        const opf_expr *term = taps->count == 1 ? tap : opf_binary(call->pool, OPF_OP_MUL, tap, taps->weights[t]);
         sum = sum ? opf_binary(call->pool, OPF_OP_ADD, sum, term) : term;
     }
     return sum;
 }
 
+/* A pass along each resized axis, the last axis first: a line of the input that several lines of the output read is interpolated once. */
+static const opf_expr *in_passes(opf_call *call, const opf_resize *resize, const tap_list *taps, opf_dtype compute) {
+    opf_dim extents[OPF_MAX_RANK];
+    const opf_expr *value = NULL;
+    int tensor = 0;
+    opf_call_dims(call, 0, extents);
+    for (int k = resize->rank - 1; k >= 0; k--) {
+        if (resize->axes[k].kept) continue;
+        if (value) tensor = opf_call_map(call, "pass", resize->rank, extents, value);
+        extents[k] = resize->axes[k].output;
+        value = weighted(call, tensor, resize->rank, &taps[k], k, compute);
+    }
+    return value ? value : opf_call_convert(call, compute, opf_call_load_same(call, 0));
+}
+
 static opf_status interpolated(opf_call *call, const opf_resize *resize, opf_dtype compute) {
     tap_list taps[OPF_MAX_RANK];
-    const opf_expr *indices[OPF_MAX_RANK];
     int resized = 0, most = resize->mode == OPF_RESIZE_LINEAR ? MOST_LINEAR_AXES : MOST_CUBIC_AXES;
     opf_domain domain = output_domain(call, resize);
-    opf_call_vars(call, 0, resize->rank, indices);
     for (int k = 0; k < resize->rank; k++) {
         if (resize->axes[k].kept) continue;
         taps[k] = taps_of(call, resize, &resize->axes[k], compute, domain);
@@ -183,7 +195,7 @@ static opf_status interpolated(opf_call *call, const opf_resize *resize, opf_dty
         opf_call_hint(call, "an axis of open size beside a fixed target counts; pin those that keep their size (--shape, --dim)");
         return OPF_ERROR_INPUT;
     }
-    return finish(call, resize, weighted(call, resize, taps, 0, indices, compute));
+    return finish(call, resize, in_passes(call, resize, taps, compute));
 }
 
 /* ---- antialias ---- */

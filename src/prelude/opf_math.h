@@ -115,12 +115,12 @@ static inline float opf_exp_f32(float x) {
     float r = (1.0f + w) * opf_f32_of_bits((uint32_t)(half + 127) << 23) * opf_f32_of_bits((uint32_t)(n - half + 127) << 23);
     return -104.0f > x ? 0.0f : r;
 }
-/* exp of what is at most 0, or NaN: the same bits in two thirds of the time. Softmax takes it, of elements less the largest.
- * 2^n is applied as 2^(n + 24), then 2^-24, so that the last product alone rounds. Arguments stop where n is -151 and 2^(n + 24)
- * counts as 0: a result of 0 takes no steps through denormal numbers. */
+/* exp of what lies between -104.6 and 0, or is NaN: the same bits in half of the time. Softmax takes it, of elements less the largest; what is
+ * below is brought to -104.6 where it is called (emit/expr.c), by the one instruction that gcc takes where it cannot see the limit.
+ * 2^n is applied as 2^(n + 24), then 2^-24, so that the last product alone rounds. At -104.6 n is -151 and 2^(n + 24) counts as 0: a result
+ * of 0 takes no steps through denormal numbers. */
 static inline float opf_exp_below_f32(float x) {
-    float c = -104.6f > x ? -104.6f : x, t;
-    float w = opf_exp_parts_f32(c, OPF_ROUNDER + 24.0f, &t), p = opf_power_of_two_f32(t);
+    float t, w = opf_exp_parts_f32(x, OPF_ROUNDER + 24.0f, &t), p = opf_power_of_two_f32(t);
     return opf_fma_f32(w, p, p) * 0x1p-24f;
 }
 

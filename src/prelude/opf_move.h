@@ -15,23 +15,6 @@ static inline void opf_transpose_any_f32(float *restrict to, int64_t to_pitch, c
         for (int64_t c = 0; c < columns; c++) to[r * to_pitch + c] = from[c * from_pitch + r];
 }
 
-/* Blocks of one vector by one vector through registers; what is left over element by element. */
-static inline void opf_transpose_f32(float *restrict to, int64_t to_pitch, const float *restrict from, int64_t from_pitch, int64_t rows,
-                                     int64_t columns) {
-    int64_t r = 0;
-    for (; r + OPF_LANES <= rows; r += OPF_LANES) {
-        int64_t c = 0;
-        for (; c + OPF_LANES <= columns; c += OPF_LANES) {
-            opf_vf block[OPF_LANES];
-            for (int i = 0; i < OPF_LANES; i++) block[i] = opf_vload(from + (c + i) * from_pitch + r);
-            opf_vtranspose(block);
-            for (int i = 0; i < OPF_LANES; i++) opf_vstore(to + (r + i) * to_pitch + c, block[i]);
-        }
-        opf_transpose_any_f32(to + r * to_pitch + c, to_pitch, from + c * from_pitch + r, from_pitch, OPF_LANES, columns - c);
-    }
-    opf_transpose_any_f32(to + r * to_pitch, to_pitch, from + r, from_pitch, rows - r, columns);
-}
-
 /* A vector to an address that it is aligned to, without fetching the line there: for what is not read again soon. */
 static inline void opf_vstore_past(char *p, opf_vf v) {
 #if defined(__clang__)
@@ -47,6 +30,37 @@ static inline void opf_vstore_past(char *p, opf_vf v) {
 #endif
 }
 
+/* Blocks of one vector by one vector through registers; what is left over element by element. `past`: stores past the caches, to addresses
+ * that vectors are aligned to. */
+static inline void opf_transpose_vectors_f32(float *restrict to, int64_t to_pitch, const float *restrict from, int64_t from_pitch, int64_t rows,
+                                             int64_t columns, int past) {
+    int64_t r = 0;
+    for (; r + OPF_LANES <= rows; r += OPF_LANES) {
+        int64_t c = 0;
+        for (; c + OPF_LANES <= columns; c += OPF_LANES) {
+            opf_vf block[OPF_LANES];
+            for (int i = 0; i < OPF_LANES; i++) block[i] = opf_vload(from + (c + i) * from_pitch + r);
+            opf_vtranspose(block);
+            for (int i = 0; i < OPF_LANES; i++) {
+                if (past) opf_vstore_past((char *)(to + (r + i) * to_pitch + c), block[i]);
+                else opf_vstore(to + (r + i) * to_pitch + c, block[i]);
+            }
+        }
+        opf_transpose_any_f32(to + r * to_pitch + c, to_pitch, from + c * from_pitch + r, from_pitch, OPF_LANES, columns - c);
+    }
+    opf_transpose_any_f32(to + r * to_pitch, to_pitch, from + r, from_pitch, rows - r, columns);
+}
+static inline void opf_transpose_f32(float *restrict to, int64_t to_pitch, const float *restrict from, int64_t from_pitch, int64_t rows,
+                                     int64_t columns) {
+    opf_transpose_vectors_f32(to, to_pitch, from, from_pitch, rows, columns, 0);
+}
+/* The same past the caches, where all lines begin at a vector's address. */
+static inline void opf_transpose_past_f32(float *restrict to, int64_t to_pitch, const float *restrict from, int64_t from_pitch, int64_t rows,
+                                          int64_t columns) {
+    if ((uintptr_t)to % sizeof(opf_vf) == 0 && to_pitch % OPF_LANES == 0) opf_transpose_vectors_f32(to, to_pitch, from, from_pitch, rows, columns, 1);
+    else opf_transpose_vectors_f32(to, to_pitch, from, from_pitch, rows, columns, 0);
+}
+
 typedef float opf_vf_bytes __attribute__((vector_size(4 * OPF_LANES), aligned(1), may_alias)); /* at any address */
 
 /* to[0 … bytes-1] = from[0 … bytes-1] past the caches, all but the ends that are no whole vector. */
@@ -58,6 +72,14 @@ static inline void opf_store_past(void *restrict to, const void *restrict from, 
     __builtin_memcpy(target, source, (size_t)at);
     for (; at + vector <= bytes; at += vector) opf_vstore_past(target + at, *(const opf_vf_bytes *)(const void *)(source + at));
     __builtin_memcpy(target + at, source + at, (size_t)(bytes - at));
+}
+
+/* Asks for the bytes that lie four runs of this length behind `from`: into the second cache. Addresses behind an array's end are asked for in
+ * vain. */
+static inline void opf_ask_ahead(const void *from, int64_t bytes) {
+    enum { RUNS = 4, LINE = 64 };
+    uintptr_t first = (uintptr_t)from + (uintptr_t)(RUNS * bytes);
+    for (int64_t at = 0; at < bytes; at += LINE) __builtin_prefetch((const void *)(first + (uintptr_t)at), 0, 2);
 }
 
 /* Behind the last of them: other threads see them before what is stored next. */

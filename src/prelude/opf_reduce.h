@@ -12,10 +12,19 @@
 #include "opf_scalar.h"
 #endif
 
-/* `start`: neutral element; FIRST(i): the vector at i; PART(i, n): the n < OPF_LANES last elements, filled with `start`. */
+/* Rows of known length become one long piece of code otherwise, which runs out of registers. */
+#define OPF_AS_LOOP _Pragma("GCC unroll 1")
+
+/* `start`: neutral element; FIRST(i): the vector at i; PART(i, n): the n < OPF_LANES last elements, filled with `start`. Three of the
+ * accumulators of a row that fills all begin with its elements: less work in short rows. With a3 no sum of zeros is -0. */
 #define OPF_REDUCE_F32(step, lanes, start, FIRST, PART)                                                                \
     opf_vf a0 = opf_vsplat(start), a1 = a0, a2 = a0, a3 = a0;                                                          \
     int64_t i = 0;                                                                                                     \
+    if (4 * OPF_LANES <= n) {                                                                                          \
+        a0 = FIRST(0), a1 = FIRST(OPF_LANES), a2 = FIRST(2 * OPF_LANES), a3 = step(a3, FIRST(3 * OPF_LANES));          \
+        i = 4 * OPF_LANES;                                                                                             \
+    }                                                                                                                  \
+    OPF_AS_LOOP                                                                                                        \
     for (; i + 4 * OPF_LANES <= n; i += 4 * OPF_LANES) {                                                               \
         a0 = step(a0, FIRST(i));                                                                                       \
         a1 = step(a1, FIRST(i + OPF_LANES));                                                                           \
@@ -84,6 +93,12 @@ static inline float opf_min_reduce_f32(const float *x, int64_t n) {
     opf_vf a0 = opf_vsplat(start), a1 = a0, a2 = a0, a3 = a0;                                                          \
     opf_vnans nans = opf_vunordered(a0, a0);                                                                           \
     int64_t i = 0;                                                                                                     \
+    if (4 * OPF_LANES <= n) {                                                                                          \
+        a0 = OPF_FIRST(0), a1 = OPF_FIRST(OPF_LANES), a2 = OPF_FIRST(2 * OPF_LANES), a3 = OPF_FIRST(3 * OPF_LANES);    \
+        nans = opf_vunordered(a0, a1) | opf_vunordered(a2, a3);                                                        \
+        i = 4 * OPF_LANES;                                                                                             \
+    }                                                                                                                  \
+    OPF_AS_LOOP                                                                                                        \
     for (; i + 4 * OPF_LANES <= n; i += 4 * OPF_LANES) {                                                               \
         opf_vf v0 = OPF_FIRST(i), v1 = OPF_FIRST(i + OPF_LANES), v2 = OPF_FIRST(i + 2 * OPF_LANES), v3 = OPF_FIRST(i + 3 * OPF_LANES); \
         a0 = step(a0, v0), a1 = step(a1, v1), a2 = step(a2, v2), a3 = step(a3, v3);                                    \
@@ -104,6 +119,7 @@ static inline float opf_min_reduce_f32(const float *x, int64_t n) { OPF_EXTREME_
 static inline float opf_sumsq_f32(const float *x, int64_t n) {
     opf_vf a0 = {0}, a1 = a0, a2 = a0, a3 = a0, v;
     int64_t i = 0;
+    OPF_AS_LOOP
     for (; i + 4 * OPF_LANES <= n; i += 4 * OPF_LANES) {
         v = opf_vload(x + i), a0 = opf_vfma(v, v, a0);
         v = opf_vload(x + i + OPF_LANES), a1 = opf_vfma(v, v, a1);
@@ -119,6 +135,7 @@ static inline float opf_sumsq_f32(const float *x, int64_t n) {
 static inline float opf_dot_f32(const float *x, const float *y, int64_t n) {
     opf_vf a0 = {0}, a1 = a0, a2 = a0, a3 = a0;
     int64_t i = 0;
+    OPF_AS_LOOP
     for (; i + 4 * OPF_LANES <= n; i += 4 * OPF_LANES) {
         a0 = opf_vfma(opf_vload(x + i), opf_vload(y + i), a0);
         a1 = opf_vfma(opf_vload(x + i + OPF_LANES), opf_vload(y + i + OPF_LANES), a1);
