@@ -11,8 +11,7 @@ enum { STEPS_OF_PART = 50, MOST_STEPS_OF_ONE = 150 };
 
 void opf_emit_place(const opf_program *program, int index, opf_text *out) {
     const opf_buffer *b = opf_program_storage(program, index), *own = &program->buffers.data[index];
-    int64_t inside = own->kind == OPF_BUFFER_ALIAS ? own->offset : 0;
-    if (inside && (b->kind == OPF_BUFFER_OUTPUT || b->kind == OPF_BUFFER_INPUT || b->kind == OPF_BUFFER_WEIGHT)) opf_text_add(out, "(char *)");
+    if (own->within && (b->kind == OPF_BUFFER_OUTPUT || b->kind == OPF_BUFFER_INPUT || b->kind == OPF_BUFFER_WEIGHT)) opf_text_add(out, "(char *)");
     switch (b->kind) {
     case OPF_BUFFER_INPUT: opf_text_printf(out, "(void *)frame->inputs[%d]", b->index); break;
     case OPF_BUFFER_OUTPUT: opf_text_printf(out, "frame->outputs[%d]", b->index); break;
@@ -23,7 +22,9 @@ void opf_emit_place(const opf_program *program, int index, opf_text *out) {
         else opf_text_printf(out, "base + at[%d]", b->index);
         break;
     }
-    if (inside) opf_text_printf(out, " + %lld", (long long)inside);
+    if (!own->within) return;
+    opf_text_add(out, " + ");
+    opf_emit_size(own->within, out);
 }
 
 void opf_emit_buffer(const opf_program *program, int index, opf_text *out) {
@@ -177,6 +178,8 @@ static void emit_fill(const opf_program *program, const opf_step *step, opf_text
 /* ---- functions ---- */
 
 static void mention_step(opf_mentions *mentions, const opf_step *step, const opf_program *program) {
+    for (int k = 0; k < step->n_buffers; k++)
+        if (step->buffers[k] >= 0 && program->buffers.data[step->buffers[k]].within) opf_mentions_add(mentions, program->buffers.data[step->buffers[k]].within);
     if (step->kind == OPF_RUN_KERNEL) {
         const opf_program_kernel *kernel = &program->kernels.data[step->kernel];
         opf_mentions_add(mentions, step->units);

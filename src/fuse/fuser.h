@@ -58,10 +58,11 @@ void opf_policy_tvm(opf_fuser *fuser);
 void opf_policy_best(opf_fuser *fuser);
 /* The groups that a file gives; problems of the file are reported. */
 opf_status opf_policy_file(opf_fuser *fuser, const char *path);
-/* joins.c: of the nodes that are wanted (per node, each a group of its own) those that are concatenations whose parts can be written
- * in their places become so. */
+/* joins.c: concatenations whose producers can write each part where it belongs come out of TVM's groups and are marked `in_place`;
+ * `outcomes`, per node: what came of each that was tried, OPF_RULE_SINGLE of all other nodes. Before anything grows. */
+void opf_best_joins(opf_fuser *fuser, opf_outcome *outcomes);
+/* Of the nodes that are wanted (per node, each a group of its own) those that can be so are marked. */
 void opf_pinned_joins(opf_fuser *fuser, const bool *wanted);
-
 
 /* Fills `needs`. Does a node that runs, or an output, speak of a size that this node finds? */
 void opf_fusion_find_needs(opf_fuser *fuser);

@@ -30,7 +30,7 @@ typedef struct opf_growth {
     bool *view;             /* per group: only views */
     bool *prologue;         /* per node: joined as work in front of another group */
     bool *copy_dear;        /* per node: its readers could compute it again, which would take longer */
-    opf_outcome *joins;     /* per node: of concatenations alone in their group; OPF_RULE_SINGLE of all others */
+    opf_outcome *joins;     /* per node: of opf_best_joins */
     int64_t *band_bytes;    /* per node: of its group's result, which bands would keep too small a thing from being stored; 0 */
     bool *band;             /* per node: computed in bands in front of a product */
     bool *gate;             /* per node: joined as a small value of another group */
@@ -92,8 +92,6 @@ opf_outcome opf_growth_try_blocks(opf_growth *growth, int source, int sink, bool
 
 /* Cheap groups with several readers are computed by each of them (copies.c). */
 void opf_grow_copies(opf_growth *growth);
-/* Concatenations whose producers write each part where it belongs (joins.c); before anything has grown. */
-void opf_grow_joins(opf_growth *growth);
 /* Element-wise work behind what is stored anyway becomes one more result of its kernel (passing.c). */
 void opf_grow_passing(opf_growth *growth);
 /* Would the reader be one more result of the source's kernel, but that it does not take the value element for element? */

@@ -1,23 +1,36 @@
 /* Concatenations that copy nothing: each producer writes its result where it belongs in the whole.
  *
  * The parts must lie whole one behind the other, that is, nothing varies in front of the axis; their places must be known
- * when the program is made; and each part must be the result of a kernel that is free to write it anywhere: no input,
- * constant or model output, and no part of another concatenation. */
-#include "fuse/growth.h"
+ * when the run begins; and each part must be the result of a kernel that is free to write it anywhere, or a view of one: no input,
+ * constant or model output, and no part of another concatenation. TVM's rules join a concatenation with the index maps and the
+ * element-wise work behind it: it leaves them where its operands come from outside. */
+#include "fuse/matched.h"
+#include "fuse/rows.h"
+#include "ops/counts.h"
 
 #include <string.h>
 
 typedef struct joining {
     opf_fuser *fuser;
-    const bool *closed, *view; /* per group: nothing joins it; it only gives other shapes */
-    bool *taken;               /* per node: its result is a part already */
+    bool *closed; /* per group: nothing joins it */
+    bool *taken;  /* per node: its result is a part already */
 } joining;
 
 static opf_outcome refused(opf_rule_number rule, const opf_node *blocker) { return (opf_outcome){.rule = rule, .blocker = blocker}; }
 
+static joining new_joining(opf_fuser *fuser) {
+    joining j = {fuser, OPF_ARRAY(fuser->arena, bool, fuser->n_nodes + 1), OPF_ARRAY(fuser->arena, bool, fuser->n_nodes + 1)}; /* never more groups than nodes */
+    for (int i = 0; i < fuser->n_nodes; i++) {
+        bool planned = fuser->joined[i] && fuser->joined[i]->planned;
+        j.closed[fuser->group_of[i]] |= fuser->folded[i] || fuser->kinds[i] == OPF_KIND_OPAQUE || planned;
+    }
+    return j;
+}
+
+/* Is its size known when the run begins? Not where a step finds it. */
 static bool has_known_size(const opf_value *value) {
     for (int k = 0; k < value->rank; k++)
-        if (!opf_is_int(value->dims[k], NULL))
+        if (opf_dim_is_counted(value->graph->module, value->dims[k]))
             return false;
     return true;
 }
@@ -33,16 +46,30 @@ static bool lies_whole(const opf_node *node) {
     return true;
 }
 
-/* Could the value's producer write it anywhere? */
-static bool is_free(const joining *j, const opf_value *value) {
-    const opf_fuser *fuser = j->fuser;
-    if (!value || !value->producer || value->is_output || value->constant || value->content || value->producer->graph != fuser->graph)
-        return false;
-    const opf_node *producer = value->producer;
-    int group = fuser->group_of[producer->id];
-    if (fuser->in_place[producer->id]) /* a concatenation in the place of its own: its parts go along */
-        return !j->taken[producer->id];
-    return !j->closed[group] && !j->view[group] && !j->taken[producer->id];
+/* ---- operands ---- */
+
+/* The node of this graph that computes the value, and that alone; NULL: it is stored elsewhere in any case. */
+static const opf_node *producer_of(const joining *j, const opf_value *value) {
+    bool elsewhere = !value || !value->producer || value->is_output || value->constant || value->content || value->producer->graph != j->fuser->graph;
+    return elsewhere ? NULL : value->producer;
+}
+
+static bool is_view(const joining *j, const opf_node *node) {
+    const opf_op *op = opf_node_op(node);
+    return op && (op->flags & OPF_OP_VIEW) && !j->closed[j->fuser->group_of[node->id]] && !(j->fuser->joined[node->id] && j->fuser->joined[node->id]->caller);
+}
+
+/* The node whose bytes the value shows, through views; NULL: see producer_of. */
+static const opf_node *source_of(const joining *j, const opf_value *value) {
+    const opf_node *producer = producer_of(j, value);
+    while (producer && is_view(j, producer))
+        producer = producer_of(j, producer->inputs[0]);
+    return producer;
+}
+
+/* May it write its result anywhere? A concatenation in the place of its own may: its parts go along. */
+static bool is_free(const joining *j, const opf_node *source) {
+    return source && !j->taken[source->id] && (j->fuser->in_place[source->id] || !j->closed[j->fuser->group_of[source->id]]);
 }
 
 static opf_outcome judge(const joining *joining, const opf_node *node) {
@@ -50,12 +77,13 @@ static opf_outcome judge(const joining *joining, const opf_node *node) {
         return refused(OPF_RULE_JOIN_APART, node);
     for (int k = 0; k < node->n_inputs; k++) {
         const opf_value *part = node->inputs[k];
+        const opf_node *source = source_of(joining, part);
         if (part && !has_known_size(part))
             return refused(OPF_RULE_JOIN_UNKNOWN, node);
         for (int j = 0; j < k; j++)
-            if (node->inputs[j] == part)
+            if (source_of(joining, node->inputs[j]) == source)
                 return refused(OPF_RULE_JOIN_COPIES, part ? part->producer : NULL);
-        if (!is_free(joining, part))
+        if (!is_free(joining, source))
             return refused(OPF_RULE_JOIN_COPIES, part ? part->producer : NULL);
     }
     return (opf_outcome){.rule = OPF_RULE_JOIN};
@@ -65,50 +93,125 @@ static bool is_concatenation(const opf_node *node) {
     return strcmp(node->op, "Concat") == 0 && (!node->domain || !node->domain[0] || strcmp(node->domain, "ai.onnx") == 0) && node->n_inputs > 1;
 }
 
-/* Of concatenations that are groups of their own. */
 static bool may_be_in_place(const opf_fuser *fuser, const opf_node *node) {
     return !fuser->folded[node->id] && is_concatenation(node) && !fuser->graph->parent && !opf_dtype_is_packed(node->outputs[0]->dtype);
 }
 
 static void take(const joining *j, const opf_node *node) {
-    j->fuser->in_place[node->id] = true;
     for (int k = 0; k < node->n_inputs; k++)
-        j->taken[node->inputs[k]->producer->id] = true;
+        j->taken[source_of(j, node->inputs[k])->id] = true;
+    j->fuser->in_place[node->id] = true;
+    j->closed[j->fuser->group_of[node->id]] = true;
 }
 
-void opf_grow_joins(opf_growth *growth) {
-    opf_fuser *fuser = growth->fuser;
-    joining j = {fuser, growth->closed, growth->view, OPF_ARRAY(fuser->arena, bool, fuser->n_nodes + 1)};
+/* ---- out of TVM's groups ---- */
+
+/* Of the concatenation's group, the views through which it alone reads an operand. */
+static bool is_own_view(const joining *j, const opf_node *node, const opf_value *operand) {
+    const opf_node *producer = producer_of(j, operand);
+    return producer && j->fuser->group_of[producer->id] == j->fuser->group_of[node->id] && is_view(j, producer) && operand->uses.count == 1;
+}
+
+/* The number of the concatenation's own views; -1: an operand is computed in its group. */
+static int count_views(const joining *j, const opf_node *node) {
+    int count = 0;
+    for (int k = 0; k < node->n_inputs; k++) {
+        const opf_value *operand = node->inputs[k];
+        for (; is_own_view(j, node, operand); count++)
+            operand = operand->producer->inputs[0];
+        const opf_node *producer = producer_of(j, operand);
+        if (producer && j->fuser->group_of[producer->id] == j->fuser->group_of[node->id])
+            return -1;
+    }
+    return count;
+}
+
+/* Members of the group whose kind is at least this. */
+static int count_members(const opf_fuser *fuser, int group, opf_kind least) {
+    int count = 0;
+    for (int i = 0; i < fuser->n_nodes; i++)
+        count += fuser->group_of[i] == group && fuser->kinds[i] >= least;
+    return count;
+}
+
+/* Could row-wise work in front become one kernel with what stands behind the concatenation? Then that is left to the rows. */
+static bool is_light(const opf_fuser *fuser, const opf_node *source) {
+    if (fuser->in_place[source->id])
+        return false;
+    for (int i = 0; i < fuser->n_nodes; i++)
+        if (fuser->group_of[i] == fuser->group_of[source->id] && (!fuser->calls[i] || !opf_stages_are_light(&fuser->calls[i]->stages)))
+            return false;
+    return true;
+}
+
+static bool reads_rows(const joining *j, const opf_node *node) {
+    for (int k = 0; k < node->n_inputs; k++)
+        if (is_light(j->fuser, source_of(j, node->inputs[k])))
+            return true;
+    return false;
+}
+
+static void leave_group(opf_fuser *fuser, const opf_node *node) {
+    fuser->group_kinds[fuser->n_groups] = fuser->kinds[node->id];
+    fuser->formed[fuser->n_groups] = OPF_RULE_SINGLE;
+    fuser->group_of[node->id] = fuser->n_groups++;
+}
+
+static void leave_with_views(const joining *j, const opf_node *node, bool others) {
+    opf_fuser *fuser = j->fuser;
+    int group = fuser->group_of[node->id];
+    for (int k = 0; k < node->n_inputs; k++)
+        for (const opf_value *operand = node->inputs[k], *next; is_own_view(j, node, operand); operand = next) {
+            next = operand->producer->inputs[0];
+            leave_group(fuser, operand->producer);
+        }
+    if (!others) {
+        fuser->formed[group] = OPF_RULE_SINGLE;
+        fuser->group_kinds[group] = fuser->kinds[node->id];
+        return;
+    }
+    leave_group(fuser, node);
+    fuser->outcomes[node->id] = (opf_outcome){.rule = OPF_RULE_JOIN_STAYS};
+    fuser->group_kinds[group] = OPF_KIND_ELEMWISE;
+    for (int i = 0; i < fuser->n_nodes; i++)
+        if (fuser->group_of[i] == group && fuser->kinds[i] > fuser->group_kinds[group])
+            fuser->group_kinds[group] = fuser->kinds[i];
+}
+
+/* ---- all of a graph ---- */
+
+/* What came of the concatenation. It leaves element-wise work behind it, which may then be done while others read its result; index maps
+ * behind it, of which one may join several such, read each part once in any case. */
+static opf_outcome try_node(const joining *j, const opf_node *node) {
+    opf_fuser *fuser = j->fuser;
+    int group = fuser->group_of[node->id], views = count_views(j, node);
+    int others = count_members(fuser, group, OPF_KIND_ELEMWISE) - 1 - views, maps = count_members(fuser, group, OPF_KIND_INJECTIVE) - 1 - views;
+    if (views < 0 || maps > 0)
+        return (opf_outcome){0};
+    opf_outcome outcome = judge(j, node);
+    if (outcome.rule != OPF_RULE_JOIN)
+        return others + views > 0 ? (opf_outcome){0} : outcome;
+    if (others > 0 && reads_rows(j, node))
+        return (opf_outcome){0};
+    leave_with_views(j, node, others > 0);
+    take(j, node);
+    return outcome;
+}
+
+void opf_best_joins(opf_fuser *fuser, opf_outcome *outcomes) {
+    joining j = new_joining(fuser);
     for (int i = 0; i < fuser->n_nodes; i++) {
         const opf_node *node = fuser->graph->nodes.data[i];
-        int group = fuser->group_of[i];
-        if (growth->members[group].count > 1 || !may_be_in_place(fuser, node))
-            continue;
-        growth->joins[i] = judge(&j, node);
-        if (growth->joins[i].rule != OPF_RULE_JOIN)
-            continue;
-        take(&j, node);
-        growth->closed[group] = true;
-        growth->light[group] = false;
+        if (may_be_in_place(fuser, node) && !j.closed[fuser->group_of[i]] && !fuser->joined[i])
+            outcomes[i] = try_node(&j, node);
     }
 }
 
 void opf_pinned_joins(opf_fuser *fuser, const bool *wanted) {
-    bool *closed = OPF_ARRAY(fuser->arena, bool, fuser->n_groups + 1), *view = OPF_ARRAY(fuser->arena, bool, fuser->n_groups + 1);
-    joining j = {fuser, closed, view, OPF_ARRAY(fuser->arena, bool, fuser->n_nodes + 1)};
-    for (int g = 0; g < fuser->n_groups; g++)
-        view[g] = true;
-    for (int i = 0; i < fuser->n_nodes; i++) {
-        const opf_op *op = opf_node_op(fuser->graph->nodes.data[i]);
-        int group = fuser->group_of[i];
-        closed[group] = closed[group] || fuser->folded[i] || fuser->kinds[i] == OPF_KIND_OPAQUE;
-        view[group] = view[group] && op && (op->flags & OPF_OP_VIEW);
-    }
+    joining j = new_joining(fuser);
     for (int i = 0; i < fuser->n_nodes; i++) {
         const opf_node *node = fuser->graph->nodes.data[i];
-        if (!wanted[i] || !may_be_in_place(fuser, node) || judge(&j, node).rule != OPF_RULE_JOIN)
-            continue;
-        take(&j, node);
-        closed[fuser->group_of[i]] = true;
+        if (wanted[i] && may_be_in_place(fuser, node) && judge(&j, node).rule == OPF_RULE_JOIN)
+            take(&j, node);
     }
 }

@@ -422,7 +422,6 @@ static opf_growth *new_growth(opf_fuser *fuser) {
         .closed = OPF_ARRAY(arena, bool, groups),
         .prologue = OPF_ARRAY(arena, bool, n),
         .copy_dear = OPF_ARRAY(arena, bool, n),
-        .joins = OPF_ARRAY(arena, opf_outcome, n),
         .band = OPF_ARRAY(arena, bool, n),
         .band_bytes = OPF_ARRAY(arena, int64_t, n),
         .gate = OPF_ARRAY(arena, bool, n),
@@ -440,7 +439,7 @@ static opf_growth *new_growth(opf_fuser *fuser) {
     for (int i = 0; i < n; i++) {
         int g = fuser->group_of[i];
         OPF_PUSH(arena, &growth->members[g], fuser->graph->nodes.data[i]);
-        bool closed = fuser->folded[i] || fuser->kinds[i] == OPF_KIND_OPAQUE || (fuser->joined[i] && fuser->joined[i]->planned);
+        bool closed = fuser->folded[i] || fuser->in_place[i] || fuser->kinds[i] == OPF_KIND_OPAQUE || (fuser->joined[i] && fuser->joined[i]->planned);
         growth->closed[g] = growth->closed[g] || closed;
         growth->light[g] = growth->light[g] && !closed && opf_stages_are_light(&fuser->calls[i]->stages);
         growth->view[g] = growth->view[g] && is_view(fuser->graph->nodes.data[i]) && !(fuser->joined[i] && fuser->joined[i]->caller);
@@ -465,9 +464,8 @@ static void compact(opf_growth *growth) {
     fuser->n_groups = count;
 }
 
-/* In which order groups grow, and by which rule. What the second list makes is the greedy plan; what follows it suits any plan. */
+/* In which order groups grow, and by which rule. What the first list makes is the greedy plan; what follows it suits any plan. */
 typedef struct opf_growth_step { opf_rule_number rule; void (*grow)(opf_growth *growth); } opf_growth_step;
-static const opf_growth_step first_steps[] = {{OPF_RULE_JOIN, opf_grow_joins}};
 static const opf_growth_step plan_steps[] = {
     {OPF_RULE_ROWS, grow},
     {OPF_RULE_PROLOGUE, take_prologues}, {OPF_RULE_BLOCKS, opf_grow_blocks},
@@ -486,8 +484,11 @@ static void take(opf_growth *growth, const opf_growth_step *steps, size_t n) {
 
 void opf_policy_best(opf_fuser *fuser) {
     opf_policy_tvm(fuser);
+    opf_outcome *joins = OPF_ARRAY(fuser->arena, opf_outcome, fuser->n_nodes + 1);
+    if (!opf_rule_is_off(fuser->settings, OPF_RULE_JOIN))
+        opf_best_joins(fuser, joins);
     opf_growth *growth = new_growth(fuser);
-    take(growth, first_steps, OPF_COUNT(first_steps));
+    growth->joins = joins;
     const opf_growth_state *base = opf_growth_save(growth);
     take(growth, plan_steps, OPF_COUNT(plan_steps));
     if (!fuser->options->only_matches && opf_growth_plan(growth, base))

@@ -124,10 +124,13 @@ const opf_rule opf_rules[OPF_RULE_COUNT] = {
     [OPF_RULE_JOIN_APART] = {"join-apart", -1, OPF_REFUSED,
         "the parts of '{to}' do not lie whole in its result, something varies in front of the axis: '{value}' is copied there piece by piece, which moves {bytes} bytes at nominal sizes"},
     [OPF_RULE_JOIN_UNKNOWN] = {"join-unknown", -1, OPF_REFUSED,
-        "where '{value}' belongs in the result of '{to}' is known only when the program runs: it is copied there, which moves {bytes} bytes at nominal sizes"},
+        "where '{value}' belongs in the result of '{to}' is known only behind a step that finds a size: it is copied there, which moves {bytes} bytes at nominal sizes"},
     [OPF_RULE_JOIN_COPIES] = {"join-copies", -1, OPF_REFUSED,
         "'{to}' copies its operands, of '{value}' that moves {bytes} bytes at nominal sizes: one of them is an input, a constant, a model output or a part of another result, and "
         "is stored elsewhere in any case"},
+
+    [OPF_RULE_JOIN_STAYS] = {"join-stays", -1, OPF_REFUSED,
+        "the parts of '{value}' are computed where they belong in it, by the kernels in front of '{from}': '{to}' reads it as they leave it"},
 
     [OPF_RULE_JOIN] = {"join", -1, OPF_VIEWED,
         "'{value}' is computed where it belongs in the result of '{to}': nothing is copied"},

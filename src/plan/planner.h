@@ -5,7 +5,7 @@
 #include "plan/program.h"
 
 /* Where a part lies in a concatenation: bytes before it. */
-typedef struct opf_part { const opf_value *whole; int64_t offset; } opf_part;
+typedef struct opf_part { const opf_value *whole; opf_dim offset; } opf_part;
 
 typedef struct opf_planner {
     opf_program *program;
@@ -30,7 +30,7 @@ void opf_planner_bind_outputs(opf_planner *planner);
 int opf_planner_operand(opf_planner *planner, const opf_value *value, bool read_by_steps);
 /* The buffer that a kernel stores a value in. */
 int opf_planner_result(opf_planner *planner, const opf_value *value);
-/* Notes the operands of a concatenation whose sizes are known: each is computed in its place in the whole. */
+/* Notes the operands of a concatenation in place: each is computed where it belongs in the whole. */
 void opf_planner_parts(opf_planner *planner, const opf_group *group);
 /* The buffer of a constant that is no value of the graph. */
 int opf_planner_constant(opf_planner *planner, const opf_value *named, const opf_tensor *tensor);

@@ -8,7 +8,6 @@ static const char *input_name(const opf_program *program, int input) { return pr
 
 static void print_place(const opf_program *program, int index, opf_text *out) {
     const opf_buffer *b = opf_program_storage(program, index), *own = &program->buffers.data[index];
-    int64_t inside = own->kind == OPF_BUFFER_ALIAS ? own->offset : 0;
     switch (b->kind) {
     case OPF_BUFFER_INPUT: opf_text_printf(out, "input %d", b->index); break;
     case OPF_BUFFER_OUTPUT: opf_text_printf(out, "output %d", b->index); break;
@@ -16,7 +15,9 @@ static void print_place(const opf_program *program, int index, opf_text *out) {
     case OPF_BUFFER_PACKED: opf_text_printf(out, "packed +%lld", (long long)b->offset); break;
     default: opf_text_printf(out, "slot %d +%lld", b->index, (long long)b->offset); break;
     }
-    if (inside) opf_text_printf(out, " +%lld", (long long)inside);
+    if (!own->within) return;
+    opf_text_add(out, " +");
+    print_dim(own->within, out);
 }
 
 static void print_buffer(const opf_program *program, int index, opf_text *out) {

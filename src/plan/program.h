@@ -18,13 +18,14 @@ typedef enum opf_buffer_kind {
     OPF_BUFFER_WEIGHT,    /* program->weights[index] */
     OPF_BUFFER_PACKED,    /* `offset` bytes into the packed block */
     OPF_BUFFER_WORKSPACE, /* `offset` bytes into slot `index` of the workspace */
-    OPF_BUFFER_ALIAS      /* the bytes of buffer `index` from `offset` on (views, parts of a concatenation); never a chain */
+    OPF_BUFFER_ALIAS      /* the bytes of buffer `index` from `within` on (views, parts of a concatenation); never a chain */
 } opf_buffer_kind;
 
 typedef struct opf_buffer {
     opf_buffer_kind kind;
     int index;
-    int64_t offset;            /* packed, workspace and aliases */
+    int64_t offset;            /* packed and workspace */
+    opf_dim within;            /* aliases: bytes, of sizes that are known when the run begins; NULL: 0 */
     const opf_value *value;    /* NULL for packed constants */
     opf_dim bytes;
     /* Its size has no bound: its place, of workspace or an output, holds a pointer to memory that the step which writes it

@@ -52,14 +52,12 @@ static void add_step(opf_planner *planner, int kind, const opf_value *value, int
 
 void opf_planner_parts(opf_planner *planner, const opf_group *group) {
     const opf_node *node = group->nodes.data[0];
-    int64_t offset = 0;
+    opf_dim offset = opf_int(planner->pool, 0);
     for (int i = 0; i < node->n_inputs; i++) {
-        int64_t bytes = 0;
         opf_part *part = OPF_NEW(planner->arena, opf_part);
         *part = (opf_part){node->outputs[0], offset};
-        opf_map_set(&planner->parts, node->inputs[i], part);
-        opf_is_int(opf_planner_bytes(planner, node->inputs[i]), &bytes);
-        if (!opf_checked_add(offset, bytes, &offset)) opf_out_of_memory();
+        opf_map_set(&planner->parts, opf_planner_root(planner, node->inputs[i]), part);
+        offset = opf_add(planner->pool, offset, opf_planner_bytes(planner, node->inputs[i]));
     }
 }
 
@@ -142,17 +140,12 @@ static int storage_of(const opf_planner *planner, int buffer) {
     return b->kind == OPF_BUFFER_ALIAS ? b->index : buffer;
 }
 
-static int64_t offset_of(const opf_planner *planner, int buffer) {
-    const opf_buffer *b = &planner->program->buffers.data[buffer];
-    return b->kind == OPF_BUFFER_ALIAS ? b->offset : 0;
-}
-
-/* `value` has the bytes of `buffer`, from `offset` on. */
-static int alias_of(opf_planner *planner, const opf_value *value, int buffer, int64_t offset) {
-    int64_t sum;
-    if (!opf_checked_add(offset_of(planner, buffer), offset, &sum)) opf_out_of_memory();
+/* `value` has the bytes of `buffer`, from `offset` on (NULL: from the first). */
+static int alias_of(opf_planner *planner, const opf_value *value, int buffer, opf_dim offset) {
+    opf_dim within = planner->program->buffers.data[buffer].within;
+    if (offset) within = within ? opf_add(planner->pool, within, offset) : offset;
     int alias = remember(planner, value, OPF_BUFFER_ALIAS, storage_of(planner, buffer));
-    planner->program->buffers.data[alias].offset = sum;
+    planner->program->buffers.data[alias].within = within && opf_is_value(within, 0) ? NULL : within;
     return alias;
 }
 
@@ -176,7 +169,7 @@ int opf_planner_operand(opf_planner *planner, const opf_value *value, bool read_
     const opf_value *root = opf_planner_root(planner, value);
     if (root != value) {
         int storage = opf_planner_operand(planner, root, read_by_steps);
-        return storage < 0 ? -1 : alias_of(planner, value, storage, 0);
+        return storage < 0 ? -1 : alias_of(planner, value, storage, NULL);
     }
     if (value->content) return known_value(planner, value, read_by_steps);
     opf_diag_add(planner->program->module->diags, OPF_ERROR, "internal", OPF_NO_PLACE, "no step computes value '%s' before it is read", value->name);
@@ -193,7 +186,7 @@ int opf_planner_result(opf_planner *planner, const opf_value *value) {
         int whole = known ? (int)known - 1 : opf_planner_result(planner, part->whole);
         return alias_of(planner, value, whole, part->offset);
     }
-    if (placed) return alias_of(planner, value, (int)placed - 1, 0);
+    if (placed) return alias_of(planner, value, (int)placed - 1, NULL);
     return remember(planner, value, output < 0 ? OPF_BUFFER_WORKSPACE : OPF_BUFFER_OUTPUT, output);
 }
 

@@ -34,7 +34,8 @@ static char *storage_of(const opf_runner *runner, const opf_buffer *b, const int
 
 void *opf_runner_bytes(const opf_runner *runner, int buffer, const int64_t *symbols) {
     const opf_buffer *b = &runner->program->buffers.data[buffer];
-    int64_t within = b->kind == OPF_BUFFER_ALIAS ? b->offset : 0; /* a part of a concatenation */
+    int64_t within = 0; /* of a part of a concatenation */
+    if (b->within && !opf_dim_eval(b->within, symbols, &within)) return NULL;
     const opf_buffer *storage = opf_program_storage(runner->program, buffer);
     char *at = storage_of(runner, storage, symbols);
     if (storage->found) at = *(char **)(void *)at;
