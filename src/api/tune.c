@@ -5,6 +5,7 @@
 #include "api/session.h"
 #include "base/clock.h"
 #include "base/order.h"
+#include "tune/code.h"
 #include "tune/search.h"
 
 enum { WARMUP = 3, MOST_RUNS = 101 };
@@ -182,7 +183,7 @@ opf_status opf_schedules_import(opf_context *context, const char *path, char **r
     opf_database *database = NULL;
     opf_tunings all = {0};
     const char *into;
-    size_t taken = 0;
+    size_t taken = 0, uncoded = 0;
     if (report) *report = NULL;
     opf_status status = opf_tunings_read(&all, path, arena, context->diags);
     if (status == OPF_OK) status = check_whole(context, path, &all);
@@ -192,10 +193,12 @@ opf_status opf_schedules_import(opf_context *context, const char *path, char **r
         bool one;
         status = opf_database_merge(database, &all.list.data[i], &one);
         taken += status == OPF_OK && one;
+        uncoded += status == OPF_OK && one && !all.list.data[i].default_code;
     }
     if (status == OPF_OK && report) {
         opf_text text = {0};
         opf_text_printf(&text, "%zu of %zu schedules taken into %s\n", taken, all.list.count, into);
+        if (uncoded) opf_text_printf(&text, "%zu of them do not tell the code that was measured: `opfuse tune` measures them before they are used\n", uncoded);
         *report = opf_text_take(&text);
     }
     opf_database_close(database);
@@ -219,7 +222,11 @@ static opf_status print_schedules(const opf_pipeline *p, bool json, void *data, 
         opf_text_add(out, "# ");
         for (size_t k = 0; k < nest->group->nodes.count; k++) opf_text_printf(out, "%s%s", k ? " + " : "", nest->group->nodes.data[k]->name);
         opf_text_add(out, "\n");
-        opf_tuning_print(&(opf_tuning){.kernel = kernel, .operators = opf_schedule_operators(nest->group), .schedule = nest->chosen}, out);
+        opf_tuning told = {.kernel = kernel, .operators = opf_schedule_operators(nest->group), .schedule = nest->chosen};
+        opf_hash usual;
+        told.best_code = opf_code_print(opf_code_of(&p->nests[i], 1, &nest->chosen), p->module->arena);
+        told.default_code = opf_code_of_default(&usual, nest->group, &p->machine) ? opf_code_print(usual, p->module->arena) : NULL;
+        opf_tuning_print(&told, out);
     }
     return OPF_OK;
 }

@@ -11,6 +11,8 @@ opf_status opf_emit_kernel(const opf_nest *nest, const char *name, opf_text *out
 opf_status opf_emit_private_kernel(const opf_nest *nest, const char *name, opf_text *out); /* static: not seen outside its file */
 /* The body alone, for sharing: no name, no banner. */
 opf_status opf_emit_kernel_body(const opf_nest *nest, opf_text *out);
+/* The body and those helpers of the prelude that it needs, symbols by number: the same wherever the same code is compiled. Not C. */
+opf_status opf_emit_whole_kernel(const opf_nest *nest, opf_text *out);
 
 /* C text of a scalar expression. Loads are printed by the callback; variables by name. Used by all emitters. */
 typedef struct opf_emit_scope {

@@ -310,7 +310,7 @@ void opf_emit_needed(const char *text, const char *needing, opf_text *out) {
     p.needed = opf_map_new(p.arena);
     read_chunks(&p, text);
     for (size_t i = 0; i < p.chunks.count; i++) note(&p, &p.chunks.data[i]);
-    chunk roots = {0};
+    chunk roots = {.text = needing, .length = strlen(needing)};
     note_names(&p, &roots, needing, strlen(needing), false);
     need(&p, &roots);
     keep_needed(&p);

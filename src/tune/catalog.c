@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/intern.h"
 #include "base/map.h"
+#include "tune/code.h"
 
 struct opf_catalog {
     opf_catalog_options options;
@@ -16,8 +18,10 @@ struct opf_catalog {
     const char *cpu;
     opf_diags *quiet;          /* of the database */
     opf_schedule_source source;
-    int kernels, pinned, found, refused;
+    opf_map rows;              /* kernel (a name of the module) → what the database has for it; `nothing` where that is nothing */
+    int kernels, pinned, found, refused, disbelieved;
 };
+static const opf_tuning nothing;
 
 /* ---- looking up ---- */
 
@@ -40,17 +44,41 @@ static const opf_tuning *suited(const opf_tunings *rows, int threads) {
     return best;
 }
 
-static const opf_tuning *row_of(opf_catalog *c, const char *kernel) {
+/* Leaves those that were measured on the code that would be compiled now. A schedule that does not apply stays: it will be told why. */
+static void keep_believed(opf_catalog *c, const opf_group *group, const opf_machine *machine, opf_tunings *rows) {
+    opf_hash code;
+    const char *usual = rows->list.count && opf_code_of_default(&code, group, machine) ? opf_code_print(code, c->arena) : NULL;
+    size_t kept = 0, before = rows->list.count;
+    for (size_t i = 0; i < before; i++) {
+        const opf_tuning *t = &rows->list.data[i];
+        if (!usual || !t->default_code || strcmp(t->default_code, usual) != 0) continue;
+        if (!t->schedule.at[OPF_KNOB_CUT] && opf_code_of_schedule(&code, group, machine, &t->schedule) && strcmp(opf_code_print(code, c->arena), t->best_code) != 0) continue;
+        rows->list.data[kept++] = *t;
+    }
+    rows->list.count = kept;
+    c->disbelieved += before && !kept;
+}
+
+static const opf_tuning *row_of(opf_catalog *c, const opf_group *group, const opf_machine *machine, const char *kernel) {
     opf_tunings rows;
-    if (!c->database || opf_database_find(c->database, kernel, c->cpu, &rows, c->arena) != OPF_OK) return NULL;
-    return suited(&rows, c->options.threads);
+    if (!c->database) return NULL;
+    const opf_tuning *known = opf_map_get(&c->rows, kernel);
+    if (!known) {
+        if (opf_database_find(c->database, kernel, c->cpu, &rows, c->arena) == OPF_OK) {
+            keep_believed(c, group, machine, &rows);
+            known = suited(&rows, c->options.threads);
+        }
+        if (!known) known = &nothing;
+        opf_map_set(&c->rows, kernel, (void *)(uintptr_t)known);
+    }
+    return known == &nothing ? NULL : known;
 }
 
 static const opf_tuning *look_up(opf_catalog *c, const opf_group *group, const opf_machine *machine, bool use, bool *pinned) {
-    const char *kernel = opf_arena_string(c->arena, opf_hash_print(opf_schedule_key(group, machine)).text);
+    const char *kernel = opf_intern(group->results.data[0].value->graph->module->names, opf_hash_print(opf_schedule_key(group, machine)).text);
     const opf_tuning *pin = pin_of(c, kernel, use);
     *pinned = pin != NULL;
-    return pin ? pin : row_of(c, kernel);
+    return pin ? pin : row_of(c, group, machine, kernel);
 }
 
 static const opf_schedule *find(void *data, const opf_group *group, const opf_machine *machine) {
@@ -118,6 +146,7 @@ bool opf_catalog_stamp(const opf_catalog_options *options, opf_text *out) {
     for (size_t i = 0; i < all.list.count; i++) {
         opf_text_printf(out, "%s %d ", all.list.data[i].kernel, all.list.data[i].threads);
         opf_schedule_print(&all.list.data[i].schedule, "=", " ", out);
+        if (all.list.data[i].default_code) opf_text_printf(out, "%s/%s ", all.list.data[i].default_code, all.list.data[i].best_code);
     }
     if (all.list.count) opf_text_printf(out, "for %d threads\n", options->threads);
     opf_database_close(database);
@@ -130,6 +159,7 @@ opf_status opf_catalog_open(opf_catalog **out, const opf_catalog_options *option
     opf_arena *arena = opf_arena_new();
     opf_catalog *c = *out = OPF_NEW(arena, opf_catalog);
     *c = (opf_catalog){.options = *options, .arena = arena, .diags = diags, .cpu = opf_cpu_identity(arena), .quiet = opf_diags_new()};
+    c->rows = opf_map_new(arena);
     c->source = (opf_schedule_source){find, refuse, c};
     opf_status status = options->pins ? opf_tunings_read(&c->pins, options->pins, arena, diags) : OPF_OK;
     c->pin_used = OPF_ARRAY(arena, bool, c->pins.list.count + 1);
@@ -157,12 +187,13 @@ opf_status opf_catalog_finish(opf_catalog *c, const char *model) {
         opf_diag_hint(c->diags, diag, "`opfuse explain MODEL --schedules` lists the kernels; a hash holds the sizes, the machine and the accuracy, too");
         return OPF_ERROR_INPUT;
     }
-    if (c->options.say && (c->pinned || c->found || c->refused)) {
+    if (c->options.say && (c->pinned || c->found || c->refused || c->disbelieved)) {
         opf_text text = {0};
         opf_text_printf(&text, "%s: schedules of %d kernels", model, c->kernels);
         if (c->pinned) opf_text_printf(&text, ", %d pinned by %s", c->pinned, c->options.pins);
         if (c->found) opf_text_printf(&text, ", %d from %s", c->found, c->options.database);
         if (c->refused) opf_text_printf(&text, ", %d of the database do not apply", c->refused);
+        if (c->disbelieved) opf_text_printf(&text, ", %d of the database were measured on other code than is written now (`opfuse tune` measures them again)", c->disbelieved);
         opf_text_add(&text, ", the others by the heuristic\n");
         c->options.say(c->options.say_data, opf_text_string(&text));
         opf_text_free(&text);

@@ -7,20 +7,26 @@
 
 #include "base/file.h"
 
-enum { APPLICATION = 0x6f706673 /* "opfs" */, VERSION = 1, WAIT_MILLISECONDS = 20000 };
+enum { APPLICATION = 0x6f706673 /* "opfs" */, VERSION = 2, WAIT_MILLISECONDS = 20000 };
 
 struct opf_database {
     sqlite3 *handle;
+    int version;               /* of the file; 0: it is empty */
     opf_arena *arena;
     const char *path;
     opf_diags *diags;
 };
 
 static const char schema[] =
-    "CREATE TABLE IF NOT EXISTS schedules (kernel TEXT NOT NULL, cpu TEXT NOT NULL, threads INTEGER NOT NULL, schedule TEXT NOT NULL, operators TEXT,"
-    " default_ms REAL NOT NULL, best_ms REAL NOT NULL, date INTEGER NOT NULL, PRIMARY KEY (kernel, cpu, threads)) WITHOUT ROWID;"
-    "CREATE TABLE IF NOT EXISTS trials (kernel TEXT NOT NULL, cpu TEXT NOT NULL, threads INTEGER NOT NULL, schedule TEXT NOT NULL, share REAL NOT NULL,"
-    " date INTEGER NOT NULL, PRIMARY KEY (kernel, cpu, threads, schedule)) WITHOUT ROWID;";
+    "CREATE TABLE IF NOT EXISTS schedules (kernel TEXT NOT NULL, cpu TEXT NOT NULL, threads INTEGER NOT NULL, default_code TEXT NOT NULL, best_code TEXT NOT NULL,"
+    " schedule TEXT NOT NULL, operators TEXT, default_ms REAL NOT NULL, best_ms REAL NOT NULL, date INTEGER NOT NULL,"
+    " PRIMARY KEY (kernel, cpu, threads, default_code)) WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS trials (kernel TEXT NOT NULL, cpu TEXT NOT NULL, threads INTEGER NOT NULL, schedule TEXT NOT NULL, default_code TEXT NOT NULL,"
+    " best_code TEXT NOT NULL, share REAL NOT NULL, date INTEGER NOT NULL, PRIMARY KEY (kernel, cpu, threads, schedule, default_code, best_code)) WITHOUT ROWID;";
+
+/* Version 1 knew no codes: its trials are worth nothing, its schedules a look. */
+static const char from_1[] = "ALTER TABLE schedules RENAME TO schedules_1; DROP TABLE trials;";
+static const char take_1[] = "INSERT INTO schedules SELECT kernel, cpu, threads, '', '', schedule, operators, default_ms, best_ms, date FROM schedules_1; DROP TABLE schedules_1;";
 
 const char *opf_database_default(const char *cache, opf_arena *arena) { return cache ? opf_arena_printf(arena, "%s/schedules.db", cache) : NULL; }
 
@@ -73,6 +79,7 @@ static opf_status check(opf_database *d, bool *empty) {
     if (!read || (*empty && application == 0)) return status;
     if (application != APPLICATION) return trouble(d, "the file is a database of something else, not of schedules");
     if (version > VERSION) return trouble(d, "the database of schedules was made by a newer version of opfuse");
+    d->version = (int)version;
     return OPF_OK;
 }
 
@@ -87,11 +94,18 @@ static bool execute(opf_database *d, const char *sql) {
     return code == SQLITE_OK;
 }
 
+/* Another process may have done the same since `check`: inside the transaction the version is asked once more. */
 static opf_status make_tables(opf_database *d) {
-    char *head = sqlite3_mprintf("BEGIN IMMEDIATE; PRAGMA application_id = %d; PRAGMA user_version = %d; %s COMMIT;", APPLICATION, VERSION, schema);
-    if (!head) opf_out_of_memory();
-    bool good = execute(d, head);
-    sqlite3_free(head);
+    bool empty, good = execute(d, "BEGIN IMMEDIATE;"), old;
+    opf_status status = good ? check(d, &empty) : sqlite_trouble(d);
+    if (status != OPF_OK) return status;
+    old = d->version == 1;
+    char *text = sqlite3_mprintf("%s PRAGMA application_id = %d; PRAGMA user_version = %d; %s %s COMMIT;", old ? from_1 : "", APPLICATION, VERSION, schema, old ? take_1 : "");
+    if (!text) opf_out_of_memory();
+    good = execute(d, text);
+    if (!good && !sqlite3_get_autocommit(d->handle)) sqlite3_exec(d->handle, "ROLLBACK", NULL, NULL, NULL);
+    sqlite3_free(text);
+    d->version = VERSION;
     return good ? OPF_OK : sqlite_trouble(d);
 }
 
@@ -101,7 +115,7 @@ static opf_status prepare_file(opf_database *d, bool write) {
     opf_status status = check(d, &empty);
     if (status != OPF_OK || !write) return status;
     if (!execute(d, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")) return sqlite_trouble(d);
-    return empty ? make_tables(d) : OPF_OK;
+    return empty || d->version < VERSION ? make_tables(d) : OPF_OK;
 }
 
 static opf_status make_folder(const char *path, opf_arena *arena, opf_diags *diags) {
@@ -144,16 +158,19 @@ static const char *column_text(sqlite3_stmt *s, int at, opf_arena *arena) {
 /* A row that is no schedule any more (another version had other choices) is not there. */
 static void take_row(sqlite3_stmt *s, opf_tunings *out, opf_arena *arena) {
     opf_tuning t = {.kernel = column_text(s, 0, arena), .cpu = column_text(s, 1, arena), .threads = sqlite3_column_int(s, 2), .operators = column_text(s, 4, arena),
-                    .default_ms = sqlite3_column_double(s, 5), .best_ms = sqlite3_column_double(s, 6), .date = sqlite3_column_int64(s, 7)};
+                    .default_ms = sqlite3_column_double(s, 5), .best_ms = sqlite3_column_double(s, 6), .date = sqlite3_column_int64(s, 7),
+                    .default_code = column_text(s, 8, arena), .best_code = column_text(s, 9, arena)};
     const char *schedule = column_text(s, 3, arena);
+    if (!t.default_code || !*t.default_code) t.default_code = t.best_code = NULL;
     if (!t.kernel || !schedule || opf_schedule_parse(&t.schedule, schedule, arena)) return;
     OPF_PUSH(arena, &out->list, t);
 }
 
 opf_status opf_database_find(opf_database *d, const char *kernel, const char *cpu, opf_tunings *out, opf_arena *arena) {
     *out = (opf_tunings){0};
-    sqlite3_stmt *s = prepare(d, "SELECT kernel, cpu, threads, schedule, operators, default_ms, best_ms, date FROM schedules"
-                                 " WHERE (?1 IS NULL OR kernel = ?1) AND (?2 IS NULL OR cpu = ?2) ORDER BY kernel, cpu, threads");
+    if (d->version < VERSION) return OPF_OK; /* read only: what was measured is not believed any more */
+    sqlite3_stmt *s = prepare(d, "SELECT kernel, cpu, threads, schedule, operators, default_ms, best_ms, date, default_code, best_code FROM schedules"
+                                 " WHERE (?1 IS NULL OR kernel = ?1) AND (?2 IS NULL OR cpu = ?2) ORDER BY kernel, cpu, threads, default_code");
     if (!s) return sqlite_trouble(d);
     bind_text(s, 1, kernel);
     bind_text(s, 2, cpu);
@@ -170,6 +187,12 @@ static void bind_key(sqlite3_stmt *s, const char *kernel, const char *cpu, int t
     sqlite3_bind_int(s, 3, threads);
 }
 
+/* Where a code is not told: "". */
+static void bind_codes(sqlite3_stmt *s, int at, const opf_tuning *t) {
+    bind_text(s, at, t->default_code ? t->default_code : "");
+    bind_text(s, at + 1, t->best_code ? t->best_code : "");
+}
+
 static void bind_schedule(sqlite3_stmt *s, int at, const opf_schedule *schedule) {
     opf_text text = {0};
     opf_schedule_print(schedule, "=", " ", &text);
@@ -178,8 +201,9 @@ static void bind_schedule(sqlite3_stmt *s, int at, const opf_schedule *schedule)
 }
 
 opf_status opf_database_merge(opf_database *d, const opf_tuning *t, bool *taken) {
-    sqlite3_stmt *s = prepare(d, "INSERT INTO schedules (kernel, cpu, threads, schedule, operators, default_ms, best_ms, date) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
-                                 " ON CONFLICT (kernel, cpu, threads) DO UPDATE SET schedule = ?4, operators = ?5, default_ms = ?6, best_ms = ?7, date = ?8"
+    sqlite3_stmt *s = prepare(d, "INSERT INTO schedules (kernel, cpu, threads, schedule, operators, default_ms, best_ms, date, default_code, best_code)"
+                                 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
+                                 " ON CONFLICT (kernel, cpu, threads, default_code) DO UPDATE SET schedule = ?4, operators = ?5, default_ms = ?6, best_ms = ?7, date = ?8, best_code = ?10"
                                  " WHERE excluded.best_ms < schedules.best_ms");
     if (!s) return sqlite_trouble(d);
     bind_key(s, t->kernel, t->cpu, t->threads);
@@ -188,34 +212,38 @@ opf_status opf_database_merge(opf_database *d, const opf_tuning *t, bool *taken)
     sqlite3_bind_double(s, 6, t->default_ms);
     sqlite3_bind_double(s, 7, t->best_ms);
     sqlite3_bind_int64(s, 8, t->date);
+    bind_codes(s, 9, t);
     opf_status status = finish(d, s);
     *taken = status == OPF_OK && sqlite3_changes(d->handle) > 0;
     return status;
 }
 
-opf_status opf_database_forget(opf_database *d, const char *kernel, const char *cpu, int threads) {
-    sqlite3_stmt *s = prepare(d, "DELETE FROM schedules WHERE kernel = ?1 AND cpu = ?2 AND threads = ?3");
-    if (s) bind_key(s, kernel, cpu, threads);
+opf_status opf_database_forget(opf_database *d, const opf_tuning *t) {
+    sqlite3_stmt *s = prepare(d, "DELETE FROM schedules WHERE kernel = ?1 AND cpu = ?2 AND threads = ?3 AND default_code = ?4");
+    if (s) bind_key(s, t->kernel, t->cpu, t->threads);
+    if (s) bind_text(s, 4, t->default_code ? t->default_code : "");
     return finish(d, s);
 }
 
 /* ---- trials ---- */
 
 opf_status opf_database_note(opf_database *d, const opf_tuning *t, double share) {
-    sqlite3_stmt *s = prepare(d, "INSERT OR REPLACE INTO trials (kernel, cpu, threads, schedule, share, date) VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
+    sqlite3_stmt *s = prepare(d, "INSERT OR REPLACE INTO trials (kernel, cpu, threads, schedule, share, date, default_code, best_code) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
     if (!s) return sqlite_trouble(d);
     bind_key(s, t->kernel, t->cpu, t->threads);
     bind_schedule(s, 4, &t->schedule);
     sqlite3_bind_double(s, 5, share);
     sqlite3_bind_int64(s, 6, t->date);
+    bind_codes(s, 7, t);
     return finish(d, s);
 }
 
 bool opf_database_tried(opf_database *d, const opf_tuning *t, double *share) {
-    sqlite3_stmt *s = prepare(d, "SELECT share FROM trials WHERE kernel = ?1 AND cpu = ?2 AND threads = ?3 AND schedule = ?4");
+    sqlite3_stmt *s = prepare(d, "SELECT share FROM trials WHERE kernel = ?1 AND cpu = ?2 AND threads = ?3 AND schedule = ?4 AND default_code = ?5 AND best_code = ?6");
     if (!s) return false;
     bind_key(s, t->kernel, t->cpu, t->threads);
     bind_schedule(s, 4, &t->schedule);
+    bind_codes(s, 5, t);
     bool there = sqlite3_step(s) == SQLITE_ROW;
     if (there) *share = sqlite3_column_double(s, 0);
     sqlite3_finalize(s);

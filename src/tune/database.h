@@ -1,7 +1,10 @@
 /* The database of schedules: one SQLite file, shared by processes.
  *
- *   schedules  kernel, cpu, threads → the best schedule so far, its time and the heuristic's, the date
- *   trials     kernel, cpu, threads, schedule → its share of the heuristic's time, < 0 where it failed: nothing is measured twice
+ *   schedules  kernel, cpu, threads, code of the heuristic's kernel → the best schedule so far, its code and time, the heuristic's, the date
+ *   trials     kernel, cpu, threads, schedule, both codes → its share of the heuristic's time, < 0 where it failed: nothing is measured twice
+ *
+ * Codes (tune/code.h) keep apart what was measured on kernels that the generator writes otherwise by now, or in another version. "" stands
+ * for a code that is not told.
  *
  * Each finding is a transaction of its own: a kill at any moment leaves the file whole and all findings before it. */
 #ifndef OPF_TUNE_DATABASE_H
@@ -21,10 +24,10 @@ void opf_database_close(opf_database *database); /* NULL is fine */
 
 /* All of one kernel on this CPU, by threads, ascending (kernel NULL: of all kernels; cpu NULL: of all CPUs). (arena) */
 opf_status opf_database_find(opf_database *database, const char *kernel, const char *cpu, opf_tunings *out, opf_arena *arena);
-/* Keeps the better one where there is one for this kernel, CPU and number of threads. *taken: this one it is. */
+/* Keeps the better one where there is one for this kernel, CPU, number of threads and code of the heuristic's. *taken: this one it is. */
 opf_status opf_database_merge(opf_database *database, const opf_tuning *tuning, bool *taken);
-/* The heuristic's own is the best: what was found before goes. */
-opf_status opf_database_forget(opf_database *database, const char *kernel, const char *cpu, int threads);
+/* It does not hold: what was found beside the same code of the heuristic's goes. */
+opf_status opf_database_forget(opf_database *database, const opf_tuning *tuning);
 
 /* A schedule that was tried, and its share of the heuristic's time; < 0: it failed. */
 opf_status opf_database_note(opf_database *database, const opf_tuning *tried, double share);

@@ -23,7 +23,7 @@ typedef struct opf_candidate {
     opf_schedule schedule;     /* all that was chosen */
     int n_nests;
     const opf_nest *nests[OPF_MOST_CHAIN];
-    opf_hash code;             /* of the text: equal text is not tried twice */
+    opf_hash code;             /* tune/code.h: equal code is not tried twice */
     double predicted;          /* rank by the cost model, less is better */
     opf_race_verdict verdict;
     double ratio;              /* of the heuristic's time */

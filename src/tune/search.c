@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/process.h"
+#include "tune/code.h"
 #include "tune/cut.h"
 #include "tune/space.h"
 
@@ -63,15 +64,16 @@ static void find_compilers(searching *s) {
 
 /* ---- the database ---- */
 
-static opf_tuning tuning_of(const searching *s, const opf_tunable *t, const opf_candidate *candidate) {
+static opf_tuning tuning_of(const searching *s, const opf_finding *f, const opf_candidate *candidate) {
+    const opf_tunable *t = f->tunable;
     double base = t->milliseconds / t->calls;
     return (opf_tuning){.kernel = t->kernel, .operators = t->operators, .cpu = s->options->cpu, .threads = s->options->race.threads, .default_ms = base,
-                        .best_ms = candidate->verdict == OPF_RACE_DONE ? base * candidate->ratio : -1, .date = (int64_t)time(NULL), .schedule = candidate->schedule};
+                        .default_code = f->default_code, .best_code = opf_code_print(candidate->code, s->arena), .best_ms = candidate->verdict == OPF_RACE_DONE ? base * candidate->ratio : -1, .date = (int64_t)time(NULL), .schedule = candidate->schedule};
 }
 
 /* What was measured before, here or by another process, is not measured again. */
-static bool recall(const searching *s, const opf_tunable *t, opf_candidate *candidate) {
-    opf_tuning tuning = tuning_of(s, t, candidate);
+static bool recall(const searching *s, const opf_finding *f, opf_candidate *candidate) {
+    opf_tuning tuning = tuning_of(s, f, candidate);
     double share;
     if (!opf_database_tried(s->options->database, &tuning, &share)) return false;
     candidate->verdict = share > 0 ? OPF_RACE_DONE : OPF_RACE_FAILED;
@@ -79,8 +81,8 @@ static bool recall(const searching *s, const opf_tunable *t, opf_candidate *cand
     return true;
 }
 
-static opf_status note(const searching *s, const opf_tunable *t, const opf_candidate *candidate) {
-    opf_tuning tuning = tuning_of(s, t, candidate);
+static opf_status note(const searching *s, const opf_finding *f, const opf_candidate *candidate) {
+    opf_tuning tuning = tuning_of(s, f, candidate);
     return opf_database_note(s->options->database, &tuning, candidate->verdict == OPF_RACE_DONE ? candidate->ratio : -1);
 }
 
@@ -98,10 +100,10 @@ static opf_status confirm(searching *s, opf_race *race, opf_space *space, opf_fi
     bool taken;
     opf_status status = opf_race_run(race, one, 1, true);
     if (status != OPF_OK || again.verdict == OPF_RACE_UNTRIED) return status;
-    status = note(s, f->tunable, &again);
+    status = note(s, f, &again);
     if (again.verdict == OPF_RACE_DONE) opf_space_correct(space, again.ratio);
     if (status != OPF_OK || again.verdict != OPF_RACE_DONE || !(again.ratio < TAKEN) || !(again.ratio < f->ratio)) return status;
-    opf_tuning tuning = tuning_of(s, f->tunable, &again);
+    opf_tuning tuning = tuning_of(s, f, &again);
     f->ratio = again.ratio;
     f->best = again.schedule;
     return opf_database_merge(s->options->database, &tuning, &taken);
@@ -129,7 +131,8 @@ static void add_cut(searching *s, opf_space *space, const opf_tunable *t, int64_
     if (status != OPF_OK || !opf_cut_halves(fusion, t->group, at, halves)) return;
     for (int h = 0; h < 2; h++)
         if (opf_nest_schedule(&nests[h], halves[h], s->options->race.machine) != OPF_OK) return;
-    opf_candidate candidate = {.schedule = {{[OPF_KNOB_CUT] = at}}, .n_nests = 2, .nests = {nests[0], nests[1]}, .code = opf_hash_bytes(&at, sizeof at), .predicted = 1};
+    opf_candidate candidate = {.schedule = {{[OPF_KNOB_CUT] = at}}, .n_nests = 2, .nests = {nests[0], nests[1]}, .predicted = 1};
+    candidate.code = opf_code_of(candidate.nests, 2, &candidate.schedule);
     opf_space_push(space, &candidate);
 }
 
@@ -150,7 +153,7 @@ static opf_status race_batch(searching *s, opf_race *race, opf_space *space, opf
     int n = opf_space_next(space, batch, s->batch), n_fresh = 0;
     *left_over = n > 0;
     for (int i = 0; i < n; i++) {
-        if (recall(s, f->tunable, batch[i])) {
+        if (recall(s, f, batch[i])) {
             f->known++;
             opf_space_tell(space, batch[i]);
         } else {
@@ -162,7 +165,7 @@ static opf_status race_batch(searching *s, opf_race *race, opf_space *space, opf
     for (int i = 0; i < n_fresh && status == OPF_OK; i++) {
         if (fresh[i]->verdict == OPF_RACE_UNTRIED) continue; /* stopped before */
         count(f, fresh[i]);
-        status = note(s, f->tunable, fresh[i]);
+        status = note(s, f, fresh[i]);
         opf_space_tell(space, fresh[i]);
     }
     return status;
@@ -175,6 +178,7 @@ static opf_status search_kernel(searching *s, const opf_tunable *t, opf_finding 
     if (status != OPF_OK) return stopped(s) ? OPF_OK : status;
     opf_space *space = opf_space_new(t, s->options->race.machine, s->options->race.threads, s->compilers, s->arena);
     const opf_candidate *confirmed = NULL;
+    for (size_t i = 0; i < f->old.count; i++) opf_space_suggest(space, &f->old.data[i]);
     add_cuts(s, space, t);
     bool more = true;
     f->searched = true;
@@ -198,15 +202,29 @@ static void list_findings(searching *s) {
         OPF_PUSH(s->arena, &s->out->list, (opf_finding){.tunable = &s->tunables->list.data[i], .ratio = 1});
 }
 
-/* What the database knows already is the mark to beat. */
+/* Was it measured on the code that would be compiled now? */
+static bool is_believed(const searching *s, const opf_finding *f, const opf_tuning *t) {
+    opf_hash code;
+    if (!t->default_code || strcmp(t->default_code, f->default_code) != 0) return false;
+    if (t->schedule.at[OPF_KNOB_CUT]) return true;
+    return opf_code_of_schedule(&code, f->tunable->group, s->options->race.machine, &t->schedule) && strcmp(opf_code_print(code, s->arena), t->best_code) == 0;
+}
+
+/* What the database knows already is the mark to beat; what it knows of other code is tried first. */
 static opf_status recall_best(searching *s, opf_finding *f) {
     opf_tunings known;
+    f->default_code = opf_code_print(opf_code_of(&f->tunable->nest, 1, &f->tunable->nest->chosen), s->arena);
     opf_status status = opf_database_find(s->options->database, f->tunable->kernel, s->options->cpu, &known, s->arena);
-    for (size_t i = 0; i < known.list.count; i++) {
+    for (size_t i = 0; i < known.list.count && status == OPF_OK; i++) {
         const opf_tuning *t = &known.list.data[i];
         if (t->threads != s->options->race.threads) continue;
-        f->ratio = t->best_ms / t->default_ms;
-        f->best = t->schedule;
+        if (is_believed(s, f, t)) {
+            f->ratio = t->best_ms / t->default_ms;
+            f->best = t->schedule;
+            continue;
+        }
+        OPF_PUSH(s->arena, &f->old, t->schedule);
+        if (t->default_code && strcmp(t->default_code, f->default_code) == 0) status = opf_database_forget(s->options->database, t);
     }
     return status;
 }

@@ -24,6 +24,8 @@ typedef struct opf_finding {
     bool searched, exhausted;  /* looked at; nothing was left to try near the best */
     double ratio;              /* of the best one to the heuristic's; 1: the heuristic's is the best */
     opf_schedule best;
+    const char *default_code;  /* of the heuristic's kernel (tune/code.h) */
+    OPF_VEC(opf_schedule) old; /* in the database, measured on other code: tried first */
 } opf_finding;
 typedef struct opf_findings { OPF_VEC(opf_finding) list; double seconds; bool stopped; } opf_findings;
 

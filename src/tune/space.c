@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "loop/tile_internal.h"
+#include "tune/code.h"
 
 struct opf_space {
     const opf_tunable *tunable;
@@ -17,21 +18,13 @@ struct opf_space {
     OPF_VEC(opf_candidate *) queue; /* the heuristic's, those handed out, those that wait */
     size_t next;
     bool fresh;                /* the centre is new */
+    OPF_VEC(opf_schedule) suggested;
 };
 
 /* Beyond this share of the best that the cost model expects, a tile is not tried; what of a better candidate moves the centre. */
 static const double WORST_TILE = 1.3, MOVES = 0.97;
 
 /* ---- candidates ---- */
-
-static opf_hash code_of(const opf_nest *nest, const opf_schedule *schedule) {
-    opf_text text = {0};
-    opf_emit_kernel_body(nest, &text);
-    int64_t more[] = {nest->machine->lanes, schedule->at[OPF_KNOB_COMPILER]};
-    opf_hash code = opf_hash_combine(opf_hash_bytes(opf_text_string(&text), text.length), opf_hash_bytes(more, sizeof more));
-    opf_text_free(&text);
-    return code;
-}
 
 static bool is_new(const opf_space *space, opf_hash code) {
     for (size_t i = 0; i < space->queue.count; i++)
@@ -43,7 +36,8 @@ static void add(opf_space *space, const opf_schedule *wanted, double predicted) 
     opf_nest *nest;
     const char *why;
     if (!opf_nest_schedule_as(&nest, space->tunable->group, space->machine, wanted, &why)) return;
-    opf_candidate candidate = {.schedule = nest->chosen, .n_nests = 1, .nests = {nest}, .code = code_of(nest, &nest->chosen), .predicted = predicted};
+    opf_candidate candidate = {.schedule = nest->chosen, .n_nests = 1, .nests = {nest}, .predicted = predicted};
+    candidate.code = opf_code_of(candidate.nests, 1, &candidate.schedule);
     if (is_new(space, candidate.code)) OPF_PUSH(space->arena, &space->queue, opf_arena_copy(space->arena, &candidate, sizeof candidate));
 }
 
@@ -159,6 +153,7 @@ static void expand(opf_space *space) {
     bool moved = space->best && space->best->n_nests == 1;
     const opf_nest *nest = moved ? space->best->nests[0] : space->tunable->nest;
     size_t before = space->queue.count;
+    for (size_t i = 0; !moved && i < space->suggested.count; i++) add(space, &space->suggested.data[i], 0);
     if (!moved) add_algorithms(space);
     add_compilers(space);
     if (nest->tile || space->centre.at[OPF_KNOB_TILE_ROWS]) add_tiles(space, nest);
@@ -193,7 +188,8 @@ opf_space *opf_space_new(const opf_tunable *tunable, const opf_machine *machine,
     *space = (opf_space){.tunable = tunable, .machine = machine, .threads = threads, .compilers = compilers, .arena = arena, .centre = tunable->nest->chosen, .fresh = true};
     /* the heuristic's own code is known */
     opf_candidate *base = OPF_NEW(arena, opf_candidate);
-    *base = (opf_candidate){.schedule = tunable->nest->chosen, .n_nests = 1, .nests = {tunable->nest}, .code = code_of(tunable->nest, &tunable->nest->chosen)};
+    *base = (opf_candidate){.schedule = tunable->nest->chosen, .n_nests = 1, .nests = {tunable->nest}};
+    base->code = opf_code_of(base->nests, 1, &base->schedule);
     OPF_PUSH(arena, &space->queue, base);
     space->next = 1;
     return space;
@@ -214,6 +210,8 @@ int opf_space_next(opf_space *space, opf_candidate **out, int most) {
     while (count < most && space->next < space->queue.count) out[count++] = space->queue.data[space->next++];
     return count;
 }
+
+void opf_space_suggest(opf_space *space, const opf_schedule *schedule) { OPF_PUSH(space->arena, &space->suggested, *schedule); }
 
 void opf_space_push(opf_space *space, const opf_candidate *candidate) {
     if (is_new(space, candidate->code)) OPF_PUSH(space->arena, &space->queue, opf_arena_copy(space->arena, candidate, sizeof *candidate));

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/file.h"
+#include "tune/code.h"
 
 /* ---- out ---- */
 
@@ -24,6 +25,7 @@ void opf_tuning_print(const opf_tuning *t, opf_text *out) {
     if (t->default_ms > 0) opf_text_printf(out, "default_ms = %.4f\n", t->default_ms);
     if (t->best_ms > 0) opf_text_printf(out, "best_ms = %.4f\n", t->best_ms);
     if (t->date) print_date(t->date, out);
+    if (t->default_code && t->best_code) opf_text_printf(out, "code = %s/%s\n", t->default_code, t->best_code);
     opf_schedule_print(&t->schedule, " = ", "\n", out);
     opf_text_add(out, "\n");
 }
@@ -69,8 +71,18 @@ static bool read_date(const char *value, int64_t *out) {
     return *out > 0;
 }
 
+/* Two of them: the heuristic's, this one's. */
+static bool read_code(const char *value, opf_tuning *t, opf_arena *arena) {
+    static const char digits[] = "0123456789abcdef";
+    size_t n = OPF_CODE_DIGITS;
+    if (strspn(value, digits) != n || value[n] != '/' || strspn(value + n + 1, digits) != n || value[2 * n + 1]) return false;
+    t->default_code = opf_arena_string_n(arena, value, n);
+    t->best_code = value + n + 1;
+    return true;
+}
+
 /* What is known of a tuning beside its choices; false where it is no such line. */
-static bool set_field(opf_tuning *t, const char *key, const char *value, bool *good) {
+static bool set_field(opf_tuning *t, const char *key, const char *value, opf_arena *arena, bool *good) {
     double number;
     *good = true;
     if (strcmp(key, "operators") == 0) t->operators = value;
@@ -79,6 +91,7 @@ static bool set_field(opf_tuning *t, const char *key, const char *value, bool *g
     else if (strcmp(key, "default_ms") == 0) *good = read_number(value, 1e9, &t->default_ms);
     else if (strcmp(key, "best_ms") == 0) *good = read_number(value, 1e9, &t->best_ms);
     else if (strcmp(key, "date") == 0) *good = read_date(value, &t->date);
+    else if (strcmp(key, "code") == 0) *good = read_code(value, t, arena);
     else return false;
     return true;
 }
@@ -103,7 +116,7 @@ static opf_status read_line(reading *r, char *line) {
     if (!r->out->list.count) return wrong(r, "a choice before the first [kernel …]");
     opf_tuning *t = &r->out->list.data[r->out->list.count - 1];
     bool good;
-    if (set_field(t, key, value, &good)) return good ? OPF_OK : wrong(r, opf_arena_printf(r->arena, "%s = %.80s: the value cannot be read", key, value));
+    if (set_field(t, key, value, r->arena, &good)) return good ? OPF_OK : wrong(r, opf_arena_printf(r->arena, "%s = %.80s: the value cannot be read", key, value));
     const char *problem = opf_schedule_set(&t->schedule, key, value, r->arena);
     return problem ? wrong(r, problem) : OPF_OK;
 }

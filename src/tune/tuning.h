@@ -9,6 +9,7 @@
  *   default_ms = 0.4310
  *   best_ms = 0.3720
  *   date = 2026-11-30T00:40:11Z
+ *   code = 18f3a8a01b2c6d55/90c1e7d2a4471b3e
  *   algorithm = winograd-4
  *   tile_rows = 8 */
 #ifndef OPF_TUNE_TUNING_H
@@ -23,6 +24,7 @@ typedef struct opf_tuning {
     const char *cpu;           /* opf_cpu_identity; NULL in a file of pins */
     int threads;
     double default_ms, best_ms;/* of one call: the heuristic's schedule, this one */
+    const char *default_code, *best_code; /* what was measured (tune/code.h), the heuristic's kernel and this one; NULL: it is not told */
     int64_t date;              /* seconds since 1970 */
     opf_schedule schedule;
 } opf_tuning;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <sqlite3.h>
 
 #include "base/file.h"
 #include "tune/catalog.h"
@@ -33,7 +34,8 @@ static int tear_down(void **state) {
 }
 
 static opf_tuning tuning(const char *kernel, int threads, double best, int64_t unroll) {
-    opf_tuning t = {.kernel = kernel, .operators = "Conv Relu", .cpu = "a CPU", .threads = threads, .default_ms = 2, .best_ms = best, .date = 1000000000};
+    opf_tuning t = {.kernel = kernel, .operators = "Conv Relu", .cpu = "a CPU", .threads = threads, .default_ms = 2, .best_ms = best, .date = 1000000000,
+                    .default_code = "00112233445566ff", .best_code = "8899aabbccddeeff"};
     t.schedule.at[OPF_KNOB_UNROLL] = unroll;
     return t;
 }
@@ -63,7 +65,7 @@ static void better_one_stays(void **state) {
     assert_int_equal(found.list.data[0].schedule.at[OPF_KNOB_UNROLL], 8);
     assert_int_equal(opf_database_find(d, kernel_a, "another CPU", &found, p->arena), OPF_OK);
     assert_int_equal(found.list.count, 0);
-    opf_database_forget(d, kernel_a, "a CPU", 1);
+    opf_database_forget(d, &slow);
     opf_database_find(d, NULL, NULL, &found, p->arena);
     assert_int_equal(found.list.count, 1);
     opf_database_close(d);
@@ -83,6 +85,74 @@ static void trials_are_known_again(void **state) {
     assert_true(share == 0.75);
     assert_false(opf_database_tried(d, &other, &share));
     opf_database_close(d);
+}
+
+/* What was measured on other code is another row, and another trial; without a code none is told. */
+static void codes_are_kept_apart(void **state) {
+    place *p = *state;
+    opf_database *d;
+    opf_tunings found;
+    bool taken;
+    double share = 0;
+    opf_tuning here = tuning(kernel_a, 1, 1.5, 4), there = tuning(kernel_a, 1, 1.25, 4), again = tuning(kernel_a, 1, 1.5, 4), untold = tuning(kernel_a, 1, 1, 4);
+    there.default_code = "1111111111111111";
+    again.best_code = "2222222222222222";
+    untold.default_code = untold.best_code = NULL;
+    assert_int_equal(opf_database_open(&d, p->path, true, p->diags), OPF_OK);
+    const opf_tuning *rows[] = {&here, &there, &untold};
+    for (size_t i = 0; i < OPF_COUNT(rows); i++) {
+        assert_int_equal(opf_database_merge(d, rows[i], &taken), OPF_OK);
+        assert_true(taken);
+    }
+    assert_int_equal(opf_database_find(d, kernel_a, NULL, &found, p->arena), OPF_OK);
+    assert_int_equal(found.list.count, 3);
+    assert_null(found.list.data[0].default_code);
+    assert_string_equal(found.list.data[1].default_code, here.default_code);
+    assert_string_equal(found.list.data[1].best_code, here.best_code);
+    assert_int_equal(opf_database_note(d, &here, 0.75), OPF_OK);
+    assert_true(opf_database_tried(d, &here, &share));
+    assert_false(opf_database_tried(d, &there, &share));
+    assert_false(opf_database_tried(d, &again, &share));
+    assert_int_equal(opf_database_forget(d, &here), OPF_OK);
+    opf_database_find(d, kernel_a, NULL, &found, p->arena);
+    assert_int_equal(found.list.count, 2);
+    opf_database_close(d);
+}
+
+/* A file of version 1: readable and empty, until it is written to; then its schedules are there without a code. */
+static void older_files(void **state) {
+    place *p = *state;
+    opf_database *d;
+    opf_tunings found;
+    double share;
+    opf_tuning t = tuning(kernel_a, 1, 1.5, 4);
+    const char *path = opf_arena_printf(p->arena, "%s/old.db", p->folder);
+    sqlite3 *handle;
+    assert_int_equal(sqlite3_open(path, &handle), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(handle,
+                                  "PRAGMA application_id = 1869637235; PRAGMA user_version = 1;"
+                                  "CREATE TABLE schedules (kernel TEXT NOT NULL, cpu TEXT NOT NULL, threads INTEGER NOT NULL, schedule TEXT NOT NULL, operators TEXT,"
+                                  " default_ms REAL NOT NULL, best_ms REAL NOT NULL, date INTEGER NOT NULL, PRIMARY KEY (kernel, cpu, threads)) WITHOUT ROWID;"
+                                  "CREATE TABLE trials (kernel TEXT NOT NULL, cpu TEXT NOT NULL, threads INTEGER NOT NULL, schedule TEXT NOT NULL, share REAL NOT NULL,"
+                                  " date INTEGER NOT NULL, PRIMARY KEY (kernel, cpu, threads, schedule)) WITHOUT ROWID;"
+                                  "INSERT INTO schedules VALUES ('0123456789abcdef0123456789abcdef', 'a CPU', 1, 'unroll=4', 'Conv Relu', 2, 1.5, 1000000000);"
+                                  "INSERT INTO trials VALUES ('0123456789abcdef0123456789abcdef', 'a CPU', 1, 'unroll=4', 0.75, 1000000000);",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(handle);
+    assert_int_equal(opf_database_open(&d, path, false, p->diags), OPF_OK);
+    assert_int_equal(opf_database_find(d, kernel_a, NULL, &found, p->arena), OPF_OK);
+    assert_int_equal(found.list.count, 0);
+    opf_database_close(d);
+    for (int time = 0; time < 2; time++) {
+        assert_int_equal(opf_database_open(&d, path, true, p->diags), OPF_OK);
+        assert_int_equal(opf_database_find(d, kernel_a, "a CPU", &found, p->arena), OPF_OK);
+        assert_int_equal(found.list.count, 1);
+        assert_null(found.list.data[0].best_code);
+        assert_int_equal(found.list.data[0].schedule.at[OPF_KNOB_UNROLL], 4);
+        assert_false(opf_database_tried(d, &t, &share));
+        opf_database_close(d);
+    }
 }
 
 /* Four processes write at once; every row of each arrives. */
@@ -128,6 +198,8 @@ static void text_round_trip(void **state) {
     assert_int_equal(opf_tunings_read(&read, path, p->arena, p->diags), OPF_OK);
     assert_int_equal(read.list.count, 1);
     assert_int_equal(read.list.data[0].date, 1000000000);
+    assert_string_equal(read.list.data[0].default_code, t.default_code);
+    assert_string_equal(read.list.data[0].best_code, t.best_code);
     opf_text_add(&again, "# a comment\n\n");
     opf_tuning_print(&read.list.data[0], &again);
     assert_string_equal(text.data, again.data);
@@ -138,7 +210,8 @@ static void text_round_trip(void **state) {
 static void wrong_files(void **state) {
     place *p = *state;
     static const char *const wrong[] = {"unroll = 2\n", "[kernel 12]\n", "[kernel 0123456789abcdef0123456789abcdef]\nunroll\n", "[kernel 0123456789abcdef0123456789abcdef]\nthreads = many\n",
-                                        "[kernel 0123456789abcdef0123456789abcdef]\nunroll = 2\nunroll = 2\n"};
+                                        "[kernel 0123456789abcdef0123456789abcdef]\nunroll = 2\nunroll = 2\n", "[kernel 0123456789abcdef0123456789abcdef]\ncode = 00112233445566ff\n",
+                                        "[kernel 0123456789abcdef0123456789abcdef]\ncode = 00112233445566ff/8899aabbccddeef\n"};
     const char *path = opf_arena_printf(p->arena, "%s/wrong", p->folder);
     for (size_t i = 0; i < OPF_COUNT(wrong); i++) {
         opf_tunings read;
@@ -179,6 +252,7 @@ static void damaged_files(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(better_one_stays, set_up, tear_down), cmocka_unit_test_setup_teardown(trials_are_known_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(codes_are_kept_apart, set_up, tear_down), cmocka_unit_test_setup_teardown(older_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(many_writers, set_up, tear_down),     cmocka_unit_test_setup_teardown(text_round_trip, set_up, tear_down),
         cmocka_unit_test_setup_teardown(wrong_files, set_up, tear_down),      cmocka_unit_test_setup_teardown(damaged_files, set_up, tear_down),
     };
