@@ -188,7 +188,8 @@ void opf_tile_print_tables(opf_tile_printer *p) {
     for (int k = 0; k < tile->n_column; k++) {
         const opf_tile_window *w = &tile->windows[k];
         if (w->tap < 0) continue;
-        const char *reach = w->dilation == 1 ? p->names[w->tap] : opf_arena_printf(arena_of(p), "%s * %lld", p->names[w->tap], (long long)w->dilation);
+        const opf_expr *tap = opf_var(p->pool, w->tap), *last = opf_sub(p->pool, w->taps, opf_int(p->pool, 1));
+        const char *reach = print(p, opf_mul(p->pool, w->backwards ? opf_sub(p->pool, last, tap) : tap, opf_int(p->pool, w->dilation)));
         phases[k] = opf_arena_printf(arena_of(p), "%s %% %lld", reach, (long long)w->stride);
         places[k] = w->stride == 1 ? reach : opf_arena_printf(arena_of(p), "%s / %lld", reach, (long long)w->stride);
     }

@@ -59,11 +59,12 @@ typedef struct opf_tile_operand {
     int input;                 /* of a plain load: which input */
 } opf_tile_operand;
 
-/* One column axis of a window. Position u = stride * column + dilation * tap; taps are the depth axis `tap` (-1: only one).
- * The copy holds positions by phase u % stride and place u / stride. */
+/* One column axis of a window. Position u = stride * column + dilation * t; taps t are the depth axis `tap` (-1: only one), in their order or, as in
+ * transposed convolutions, from the last one to the first. The copy holds positions by phase u % stride and place u / stride. */
 typedef struct opf_tile_window {
     int column, tap;
     int64_t stride, dilation;
+    bool backwards;            /* t = taps - 1 - the axis's variable */
     opf_dim taps;
     int64_t phases;            /* of `stride`, those that occur */
     opf_dim extra;             /* places beyond the block's own columns */

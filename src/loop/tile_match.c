@@ -99,6 +99,7 @@ static bool visit_division(const opf_expr *e, void *data) {
         const opf_expr *coefficient, *rest;
         if (!d->axes->used[v] || !opf_expr_affine(d->pool, e->args[0], v, &coefficient, &rest) || !opf_is_value(coefficient, 1)) continue;
         opf_dim extent = d->axes->extents[v], by = opf_int(d->pool, divisor);
+        if (extent == by) continue; /* a phase that is counted from another place: nothing is left to split */
         if (opf_mul(d->pool, opf_floordiv(d->pool, extent, by), by) != extent) continue;
         d->variable = v;
         d->divisor = divisor;
@@ -273,16 +274,41 @@ static int columns_of_band(const opf_tiler *tiler, candidate *c, const int *axes
     return last_own(axes, n, c->right, c->left);
 }
 
+typedef struct sliding { opf_pool *pool; int column; const int *depth; int n_depth; bool found; } sliding;
+
+static bool visit_sliding(const opf_expr *e, void *data) {
+    sliding *s = data;
+    if (e->kind != OPF_EXPR_LOAD) return true;
+    for (int i = 0; i < e->n_args; i++)
+        for (int k = 0; k < s->n_depth; k++) s->found |= opf_expr_has_var(e->args[i], s->column) && opf_expr_has_var(e->args[i], s->depth[k]);
+    return !s->found;
+}
+
+/* Does an axis of the depth slide along the column axis in the operand? */
+static bool slides(const opf_tiler *tiler, const opf_expr *operand, int column, const int *depth, int n_depth) {
+    sliding s = {tiler->pool, column, depth, n_depth, false};
+    opf_expr_visit(tiler->pool, operand, visit_sliding, &s);
+    return s.found;
+}
+
+/* The column axis before the last one. With something between them, as phases of a transposed convolution, it is one where B walks along both as one
+ * or in windows. */
+static int column_before(const opf_tiler *tiler, const candidate *c, const int *axes, int last, const int *depth, int n_depth) {
+    int before = last - 1;
+    while (before >= 0 && (!opf_expr_has_var(c->right, axes[before]) || opf_expr_has_var(c->left, axes[before]))) before--;
+    if (before < 0 || before == last - 1) return before;
+    bool windows = slides(tiler, c->right, axes[before], depth, n_depth) && slides(tiler, c->right, axes[last], depth, n_depth);
+    return windows || opf_tiler_walks_evenly(tiler, c->right, axes[before], axes[last], c->extents[axes[last]]) ? before : -1;
+}
+
 static bool assign_roles(opf_tiler *tiler, candidate *c) {
     int axes[3 * OPF_MAX_RANK], depth[3 * OPF_MAX_RANK];
     int n = axes_in_place_of(c, 0, tiler->anchor->n_axes, axes), n_depth = axes_in_place_of(c, tiler->anchor->n_axes, tiler->anchor->n_reduce, depth);
     if (n == 0) return opf_tiler_refuse(tiler, "the result is a single element");
     if (n_depth == 0) return opf_tiler_refuse(tiler, "the sum has a single term");
-    int last = tiler->bands ? columns_of_band(tiler, c, axes, n) : tiler->winograd ? columns_of_window(tiler, c, axes, n) : choose_columns(tiler, c, axes, n), before;
+    int last = tiler->bands ? columns_of_band(tiler, c, axes, n) : tiler->winograd ? columns_of_window(tiler, c, axes, n) : choose_columns(tiler, c, axes, n);
     if (last < 0) return opf_tiler_refuse(tiler, "no axis belongs to one operand alone");
-    for (before = last - 1; before >= 0; before--)
-        if (opf_expr_has_var(c->right, axes[before]) && !opf_expr_has_var(c->left, axes[before])) break;
-    if (before >= 0 && before != last - 1 && !opf_tiler_walks_evenly(tiler, c->right, axes[before], axes[last], c->extents[axes[last]])) before = -1;
+    int before = column_before(tiler, c, axes, last, depth, n_depth);
     opf_axis_role roles[3 * OPF_MAX_RANK];
     for (int k = 0; k < n; k++) {
         bool in_a = opf_expr_has_var(c->left, axes[k]), in_b = opf_expr_has_var(c->right, axes[k]);

@@ -158,17 +158,18 @@ static bool visit_pair(const opf_expr *e, void *data) {
     return !p->clash;
 }
 
-/* Rewrites *value so that the column's variable stands for the position u = stride * column + dilation * tap and the tap
- * is gone. False where the value is no function of u. */
+/* Rewrites *value so that the column's variable stands for the position u and the tap is gone. False where the value is no function of u. */
 static bool take_window(const opf_tiler *tiler, opf_tile_window *window, const opf_expr **value) {
     pairing p = {tiler, window->column, -1, NULL, NULL, false};
     opf_pool *pool = tiler->pool;
     opf_expr_visit(pool, *value, visit_pair, &p);
     int64_t stride = 0, dilation = 0;
-    if (p.clash || p.tap < 0 || !opf_is_int(p.stride, &stride) || !opf_is_int(p.dilation, &dilation) || stride < 1 || dilation < 1) return false;
+    if (p.clash || p.tap < 0 || !opf_is_int(p.stride, &stride) || !opf_is_int(p.dilation, &dilation) || stride < 1 || dilation == 0) return false;
     const opf_expr *bind[3 * OPF_MAX_RANK] = {NULL};
     const opf_expr *column = opf_var(pool, window->column), *u = opf_var(pool, tiler->tile->n_axes); /* a fresh one */
-    if (stride == 1) bind[window->column] = opf_sub(pool, u, opf_mul(pool, opf_var(pool, p.tap), p.dilation));
+    const opf_expr *last = opf_sub(pool, tiler->tile->axes[p.tap].extent, opf_int(pool, 1));
+    const opf_expr *first = dilation < 0 ? opf_add(pool, u, opf_mul(pool, last, p.dilation)) : u; /* what tap 0 reads is at the last position */
+    if (stride == 1) bind[window->column] = opf_sub(pool, first, opf_mul(pool, opf_var(pool, p.tap), p.dilation));
     else if (dilation == 1) bind[p.tap] = opf_sub(pool, u, opf_mul(pool, column, p.stride));
     else return false;
     const opf_expr *rewritten = opf_expr_bind(pool, *value, tiler->tile->n_axes, bind);
@@ -179,7 +180,8 @@ static bool take_window(const opf_tiler *tiler, opf_tile_window *window, const o
     *value = rewritten;
     window->tap = p.tap;
     window->stride = stride;
-    window->dilation = dilation;
+    window->dilation = dilation < 0 ? -dilation : dilation;
+    window->backwards = dilation < 0;
     window->taps = tiler->tile->axes[p.tap].extent;
     return true;
 }

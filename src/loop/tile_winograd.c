@@ -255,8 +255,8 @@ static const opf_expr *filtered(opf_tiler *tiler, int i, int j) {
         const opf_expr *line = NULL;
         for (int b = 0; b < 3; b++) {
             const opf_expr *bind[3 * OPF_MAX_RANK] = {NULL};
-            bind[tile->windows[0].tap] = opf_int(pool, a);
-            bind[tile->windows[1].tap] = opf_int(pool, b);
+            bind[tile->windows[0].tap] = opf_int(pool, tile->windows[0].backwards ? 2 - a : a);
+            bind[tile->windows[1].tap] = opf_int(pool, tile->windows[1].backwards ? 2 - b : b);
             const opf_expr *weight = opf_cast(pool, OPF_FLOAT64, opf_expr_bind(pool, tile->a.value, tile->n_axes, bind));
             const opf_expr *term = opf_binary(pool, OPF_OP_MUL, coefficient(pool, form, j, b), weight);
             line = line ? opf_binary(pool, OPF_OP_ADD, line, term) : term;

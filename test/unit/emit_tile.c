@@ -57,6 +57,7 @@ static void conv_3x3(tile_case *c) { tile_result(c, CONV(CONV_SIZES(5, 11, 14, 1
 static void conv_3x3_no_pad(tile_case *c) { tile_result(c, CONV(CONV_SIZES(5, 11, 14, 18, 3))); }
 static void conv_3x3_stride(tile_case *c) { tile_result(c, CONV(CONV_SIZES(6, 13, 12, 18, 3), .pad = 1, .stride = 2)); }
 static void conv_3x3_dilated(tile_case *c) { tile_result(c, CONV(CONV_SIZES(4, 15, 14, 18, 3), .pad = 2, .dilation = 2)); }
+static void conv_backwards(tile_case *c) { tile_result(c, CONV(CONV_SIZES(4, 15, 14, 18, 4), .pad = 2, .dilation = 2, .backwards = true)); }
 static void conv_dilated_strided(tile_case *c) { tile_result(c, CONV(CONV_SIZES(4, 15, 14, 8, 3), .pad = 2, .dilation = 3, .stride = 2)); }
 static void conv_5x5_stride_3(tile_case *c) { tile_result(c, CONV(CONV_SIZES(3, 19, 23, 9, 5), .pad = 2, .stride = 3)); }
 static void conv_stem(tile_case *c) { tile_result(c, CONV(CONV_SIZES(3, 30, 32, 16, 7), .pad = 3, .stride = 2)); }
@@ -215,7 +216,7 @@ static const row rows[] = {
     ROW(matmul_transposed), ROW(matmul_transposed_odd), ROW(gemm_constants), ROW(vector_matrix), ROW(few_rows), ROW(batched),
     ROW(batched_transposed), ROW(batch_of_rows), ROW(shared_left), ROW(batch_of_constants),
     ROW(conv_1x1_extra), ROW(conv_1x1_extra_deep), ROW(conv_1x1_extra_many), ROW(conv_1x1_extra_square), ROW(matmul_extra), ROW(batched_extra), ROW(conv_1x1_wide_symbolic),
-    ROW(conv_1x1), ROW(conv_1x1_stride), ROW(conv_3x3), ROW(conv_3x3_no_pad), ROW(conv_3x3_stride), ROW(conv_3x3_dilated),
+    ROW(conv_1x1), ROW(conv_1x1_stride), ROW(conv_3x3), ROW(conv_3x3_no_pad), ROW(conv_3x3_stride), ROW(conv_3x3_dilated), ROW(conv_backwards),
     ROW(conv_dilated_strided), ROW(conv_5x5_stride_3), ROW(conv_stem), ROW(conv_stride_beyond_kernel), ROW(conv_small_map), ROW(conv_groups),
     ROW(conv_batch), ROW(conv_symbolic), ROW(conv_1x1_symbolic), ROW(conv_runtime_weights), ROW(conv_deep), ROW(conv_row_kernel),
     ROW(conv_column_kernel), ROW(conv_1d), ROW(conv_epilogue), ROW(conv_1x1_epilogue), ROW(matmul_gelu), ROW(conv_1x1_by_column),
@@ -293,6 +294,20 @@ static void asks_ahead(void **state) {
     }
 }
 
+/* Lines and columns of each phase, with the phases between them, read windows of one copy: no copy a tap. */
+static void transposed_window(void **state) {
+    (void)state;
+    tile_case *c = tile_case_new();
+    const char *why = NULL;
+    transposed_4x4(c);
+    assert_true(tile_schedule(c, "x86-64-v4", &why));
+    const opf_tile *tile = c->nest.tile;
+    assert_int_equal(tile->n_column, 2);
+    assert_int_equal(tile->n_outer, 2);
+    for (int k = 0; k < 2; k++) assert_true(tile->windows[k].tap >= 0 && tile->windows[k].backwards && tile->windows[k].phases == 1);
+    tile_case_free(c);
+}
+
 /* 49 columns are three vectors of 16 and one of whose sums each tile of rows has a vector; 55 are four. */
 static void extra_columns(void **state) {
     (void)state;
@@ -313,6 +328,7 @@ int main(void) {
         cmocka_unit_test(extra_columns),
         cmocka_unit_test(refused),
         cmocka_unit_test(asks_ahead),
+        cmocka_unit_test(transposed_window),
         cmocka_unit_test(every_instruction_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,6 +23,7 @@ static void no_pad(tile_case *c) { tile_result(c, CONV(SIZES(64, 10, 15, 64))); 
 static void wide_pad(tile_case *c) { tile_result(c, CONV(SIZES(64, 8, 13, 64), .pad = 2)); }
 static void batch(tile_case *c) { tile_result(c, CONV(.n = n(c, 2), SIZES(64, 4, 15, 64), .pad = 1)); }
 static void groups(tile_case *c) { tile_result(c, CONV(SIZES(96, 8, 15, 96), .pad = 1, .groups = 2)); }
+static void backwards(tile_case *c) { tile_result(c, CONV(SIZES(64, 9, 15, 64), .pad = 1, .backwards = true)); }
 static void symbolic(tile_case *c) {
     tile_result(c, CONV(.n = tile_symbol(c, "N", 2), .ic = n(c, 48), .h = tile_symbol_of(c, "H", 9, 64), .w = tile_symbol_of(c, "W", 14, 64), .oc = 50, .pad = 1));
 }
@@ -51,7 +52,7 @@ static void epilogue_by_column(tile_case *c) {
 typedef struct row { const char *name; void (*build)(tile_case *c); } row;
 #define ROW(f) {#f, f}
 static const row rows[] = {
-    ROW(whole_tiles), ROW(odd_map), ROW(wide_map), ROW(small_map), ROW(no_pad), ROW(wide_pad), ROW(batch), ROW(groups), ROW(symbolic), ROW(larger_than_nominal),
+    ROW(whole_tiles), ROW(odd_map), ROW(wide_map), ROW(small_map), ROW(no_pad), ROW(wide_pad), ROW(batch), ROW(groups), ROW(backwards), ROW(symbolic), ROW(larger_than_nominal),
     ROW(epilogue), ROW(epilogue_by_column),
 };
 

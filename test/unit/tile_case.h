@@ -285,8 +285,9 @@ static inline void tile_run(const tile_case *c, tile_buffers *b, int parts) {
 
 /* ---- common contractions ---- */
 
-/* Conv [n, ic, h, w] * [oc, ic / groups, kh, kw]; what is left out is 1; w is constant unless `runtime`. */
-typedef struct tile_conv { opf_dim n, ic, h, w; int64_t oc, kh, kw, stride, pad, dilation, groups; bool runtime; } tile_conv;
+/* Conv [n, ic, h, w] * [oc, ic / groups, kh, kw]; what is left out is 1; w is constant unless `runtime`. `backwards`: the last tap reads what comes first,
+ * as in transposed convolutions. */
+typedef struct tile_conv { opf_dim n, ic, h, w; int64_t oc, kh, kw, stride, pad, dilation, groups; bool runtime, backwards; } tile_conv;
 
 static inline int tile_add_conv(tile_case *c, const tile_conv *given) {
     opf_pool *pool = c->pool;
@@ -306,7 +307,8 @@ static inline int tile_add_conv(tile_case *c, const tile_conv *given) {
         opf_dim room = opf_sub(pool, opf_add(pool, inputs[k], I(2 * v->pad)), reach);
         sizes[k] = opf_add(pool, opf_floordiv(pool, room, I(v->stride)), I(1));
         w_at[2 + k] = opf_is_value(kernels[k], 1) ? I(0) : opf_var(pool, 5 + k);
-        x_at[2 + k] = opf_add(pool, opf_mul(pool, opf_var(pool, 2 + k), I(v->stride)), opf_mul(pool, w_at[2 + k], I(v->dilation)));
+        const opf_expr *tap = v->backwards ? opf_sub(pool, opf_sub(pool, kernels[k], I(1)), w_at[2 + k]) : w_at[2 + k];
+        x_at[2 + k] = opf_add(pool, opf_mul(pool, opf_var(pool, 2 + k), I(v->stride)), opf_mul(pool, tap, I(v->dilation)));
         x_at[2 + k] = opf_sub(pool, x_at[2 + k], I(v->pad));
         if (!v->pad) continue;
         const opf_expr *low = opf_binary(pool, OPF_OP_LE, I(0), x_at[2 + k]), *high = opf_binary(pool, OPF_OP_LT, x_at[2 + k], inputs[k]);
