@@ -239,12 +239,29 @@ def resize(channels, size, scale):
 
 # ---- element by element ----
 
-def chain(elements, functions):
+def chain(elements, functions=()):
+    """Sixteen operators over two arrays [64, elements / 64], with a factor a row, a summand a column and plain numbers, as a network has them between
+    its contractions; `functions` take the places of every other operator."""
+    columns = elements // 64
+    net = Net(64, columns)
+    y, rows, line = net.input(64, columns), net.constant(64, 1, scale=1), net.constant(1, columns)
+    operands = {"Mul": [rows, y, net.constant(scale=0.9)], "Add": [line, net.constant(scale=1.5), y], "Sub": [y, line, net.constant(scale=0.5)]}
+    kinds = ("Mul", "Add", "Relu", "Sub", "Abs", "Add", "Mul", "Neg")
+    x, used = "x", 0
+    for i in range(16):
+        kind = functions[i // 2 % len(functions)] if functions and i % 2 else kinds[i % len(kinds)]
+        others = [operands[kind][used % 3]] if kind in operands else []
+        used += len(others)
+        x = net.op(kind, x, *others)
+    return net.model(64, columns)
+
+
+def unary_chain(elements, kinds):
+    """Sixteen operators that read what the one in front gives, and nothing else."""
     net = Net(elements)
     x = "x"
     for i in range(16):
-        kind = (functions or ("Add", "Mul", "Sub", "Mul"))[i % (len(functions) or 4)]
-        x = net.op(kind, x, net.constant(elements)) if kind in ("Add", "Mul", "Sub") else net.op(kind, x)
+        x = net.op(kinds[i % len(kinds)], x)
     return net.model(elements)
 
 

@@ -40,12 +40,12 @@ double fastest(void *to, const void *from, size_t bytes, int rounds) {
 # the last cache of common machines, those of some MiB inside it.
 MEMORY = [
     ("memory-bound beyond the last cache, share of a copy", 0.80, [
-        ("chain of 16 on 32 M floats", lambda: K.chain(1 << 25, ("Neg", "Abs", "Relu", "Neg")), 8 << 25),
+        ("chain of 16 on 32 M floats", lambda: K.unary_chain(1 << 25, ("Neg", "Abs", "Relu", "Neg")), 8 << 25),
         ("layer norm 32768x1024", lambda: K.layer_norm(32768, 1024), 8 << 25),
         ("transpose 4096x8192", lambda: K.transpose((4096, 8192), (1, 0)), 8 << 25),
         ("concat 2048 + 2048, 56²", lambda: K.concat(2048, 56), 16 * 2048 * 56 * 56)]),
     ("memory-bound inside the last cache, share of a copy", 0.50, [
-        ("chain of 16 on 512 K floats", lambda: K.chain(1 << 19, ("Neg", "Abs", "Relu", "Neg")), 8 << 19),
+        ("chain of 16 on 512 K floats", lambda: K.unary_chain(1 << 19, ("Neg", "Abs", "Relu", "Neg")), 8 << 19),
         ("layer norm 512x1024", lambda: K.layer_norm(512, 1024), 8 << 19),
         ("transpose 512x1024", lambda: K.transpose((512, 1024), (1, 0)), 8 << 19),
         ("concat 64 + 64, 56²", lambda: K.concat(64, 56), 16 * 64 * 56 * 56)]),

@@ -433,6 +433,17 @@ static void print_rounded(printer *p, const opf_expr *e) {
 
 /* ---- casts ---- */
 
+/* To 32 bits and less a number within limits goes by one instruction. Where it fits the type, it stays an int: next to elements of a byte
+ * compilers work on as many elements as there are bytes in a vector, and need loops of as many. */
+static void print_to_integer(printer *p, const opf_expr *e, opf_dtype from, opf_dtype to) {
+    bool is_short = from == OPF_FLOAT32 && opf_dtype_bits(to) <= 32 && to != OPF_UINT32 && !is_packed_integer(to) && opf_expr_fits(e->args[0], OPF_INT32);
+    if (!is_short) opf_text_printf(p->out, "opf_%s_to_%s(", opf_emit_suffix(from), opf_emit_suffix(to));
+    else if (opf_expr_fits(e->args[0], to)) opf_text_add(p->out, "opf_within_f32_to_i32(");
+    else opf_text_printf(p->out, "(%s)opf_within_f32_to_i32(", opf_emit_value_ctype(to));
+    print(p, e->args[0], LEVEL_ANY);
+    opf_text_add(p->out, ")");
+}
+
 static void print_cast(printer *p, const opf_expr *e, int level) {
     opf_dtype to = (opf_dtype)e->dtype, from = opf_dtype_held((opf_dtype)e->args[0]->dtype);
     if (opf_emit_is_narrow(to)) {
@@ -450,9 +461,7 @@ static void print_cast(printer *p, const opf_expr *e, int level) {
         return;
     }
     if (opf_dtype_is_float(from) && opf_dtype_is_integer(to)) {
-        opf_text_printf(p->out, "opf_%s_to_%s(", opf_emit_suffix(from), opf_emit_suffix(to));
-        print(p, e->args[0], LEVEL_ANY);
-        opf_text_add(p->out, ")");
+        print_to_integer(p, e, from, to);
         return;
     }
     bool test = to == OPF_BOOL, brackets = level > (test ? LEVEL_SELECT : LEVEL_UNARY);

@@ -120,8 +120,9 @@ static bool meet_along(const opf_expr *e, void *data) {
     return true;
 }
 
-/* By stage: a few elements made of sums (an activation of a gate), that another sum reads over and over. Computed again for
- * each of its terms, they would keep it from reading plain memory. */
+/* By stage: a few elements made of sums (an activation of a gate), that another sum reads over and over: computed again for
+ * each of its terms, they would keep it from reading plain memory. Or a result made of sums, that others read (a scale of
+ * quantised elements): stored on the way to those, it needs no sums of its own. */
 static bool *find_finished(opf_scheduler *s) {
     enum { FEW = 4096 };
     bool *along = OPF_ARRAY(s->arena, bool, s->n_stages + 1), *of_sums = OPF_ARRAY(s->arena, bool, s->n_stages + 1);
@@ -135,7 +136,7 @@ static bool *find_finished(opf_scheduler *s) {
         if (s->reduced[i]) continue;
         opf_expr_visit(s->pool, s->stages[i]->body, meet_sum, &f);
         of_sums[i] = f.found;
-        finished[i] = f.found && along[i] && elements(s->stages[i], s->stages[i]->n_axes) <= FEW;
+        finished[i] = f.found && (is_result(s, i) || (along[i] && elements(s->stages[i], s->stages[i]->n_axes) <= FEW));
     }
     return finished;
 }

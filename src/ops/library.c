@@ -59,9 +59,9 @@ void opf_library_float(opf_call *call, double value) { OPF_PUSH(call->arena, &ca
 void opf_library_constant(opf_call *call, const opf_tensor *tensor) { OPF_PUSH(call->arena, &call->library->constants, tensor); }
 void opf_library_scratch(opf_call *call, opf_dim bytes) { call->library->scratch_bytes = opf_dim_canonical(call->module, bytes); }
 
-void opf_library_pack(opf_call *call, int input, const char *name, int n_axes, const opf_dim *extents, const char *const *axis_names, const opf_expr *body) {
+void opf_library_pack(opf_call *call, int input, opf_dtype dtype, const char *name, int n_axes, const opf_dim *extents, const char *const *axis_names, const opf_expr *body) {
     opf_stage *stage = OPF_NEW(call->arena, opf_stage);
-    *stage = (opf_stage){.name = name, .n_axes = n_axes, .combiner = OPF_COMBINE_NONE, .dtype = OPF_FLOAT32, .accumulator = OPF_FLOAT32, .origin = call->node,
+    *stage = (opf_stage){.name = name, .n_axes = n_axes, .combiner = OPF_COMBINE_NONE, .dtype = dtype, .accumulator = dtype, .origin = call->node,
                          .extents = opf_arena_copy(call->arena, extents, (size_t)n_axes * sizeof *extents),
                          .axis_names = opf_arena_copy(call->arena, axis_names, (size_t)n_axes * sizeof *axis_names),
                          .body = opf_expr_simplify(call->pool, body, (opf_domain){n_axes, extents})};

@@ -123,8 +123,8 @@ void opf_library_dim(opf_call *call, opf_dim value);
 void opf_library_float(opf_call *call, double value);
 void opf_library_constant(opf_call *call, const opf_tensor *tensor);
 void opf_library_scratch(opf_call *call, opf_dim bytes);
-/* Operand `input`, a constant, is given as this: an injective stage of float32 whose extents are known. */
-void opf_library_pack(opf_call *call, int input, const char *name, int n_axes, const opf_dim *extents, const char *const *axis_names, const opf_expr *body);
+/* Operand `input`, a constant, is given as this: an injective stage whose extents are known. */
+void opf_library_pack(opf_call *call, int input, opf_dtype dtype, const char *name, int n_axes, const opf_dim *extents, const char *const *axis_names, const opf_expr *body);
 /* How operand `input` is packed; NULL: it is not. */
 const opf_stage *opf_library_packed(const opf_library_call *library, int input);
 /* The type of output `output`; ignored where the node leaves it out. */

@@ -155,7 +155,23 @@ static void pack_weights(opf_call *call, const layer *layer, int input, opf_dim 
         const opf_expr *last = opf_select(pool, opf_binary(pool, OPF_OP_LT, within, hidden), opf_load(pool, OPF_FLOAT32, 0, 3, index), zero);
         body = opf_select(pool, opf_binary(pool, OPF_OP_LT, column, third), body, last);
     }
-    opf_library_pack(call, input, "packed weights", 4, extents, names, body);
+    opf_library_pack(call, input, OPF_FLOAT32, "packed weights", 4, extents, names, body);
+}
+
+/* Quantised operand `input`, [direction][depth][gates * hidden], as panels of words along the depth. */
+static void pack_bytes(opf_call *call, const layer *layer, int input, opf_dim hidden) {
+    opf_pool *pool = call->pool;
+    opf_dim third, columns = gate_columns(call, layer, hidden, &third), panel = opf_call_int(call, OPF_LIB_PANEL), four = opf_call_int(call, 4);
+    opf_dim depth = opf_call_dim(call, input, 1), words = opf_ceildiv(pool, depth, four);
+    opf_dim extents[] = {opf_call_dim(call, input, 0), opf_floordiv(pool, columns, panel), words, panel, four};
+    static const char *const names[] = {"direction", "panel", "word", "column", "k"};
+    const opf_expr *column = opf_add(pool, opf_mul(pool, opf_var(pool, 1), panel), opf_var(pool, 3));
+    const opf_expr *k = opf_add(pool, opf_mul(pool, opf_var(pool, 2), four), opf_var(pool, 4));
+    opf_dtype dtype = opf_call_dtype(call, input);
+    const opf_expr *index[] = {opf_var(pool, 0), k, column}, *zero = opf_int_of(pool, dtype, 0);
+    const opf_expr *inside = opf_select(pool, opf_binary(pool, OPF_OP_LT, k, depth), opf_load(pool, dtype, 0, 3, index), zero);
+    opf_library_pack(call, input, dtype, "packed weights", 5, extents, names,
+                     opf_select(pool, opf_binary(pool, OPF_OP_LT, column, opf_mul(pool, hidden, opf_call_int(call, layer->gates))), inside, zero));
 }
 
 static bool can_be_packed(const opf_call *call, int input) { return opf_call_input(call, input)->constant != NULL; }
@@ -166,9 +182,18 @@ static opf_dim scratch_bytes(opf_call *call, const layer *layer, opf_dim batch, 
     opf_dim third, columns = gate_columns(call, layer, hidden, &third), steps = opf_mul(pool, batch, opf_call_int(call, OPF_LIB_STEPS));
     opf_dim floats = opf_mul(pool, steps, opf_add(pool, columns, opf_call_int(call, 2)));
     floats = opf_add(pool, floats, opf_mul(pool, columns, opf_add(pool, batch, opf_call_int(call, 1))));
-    floats = opf_add(pool, floats, opf_mul(pool, hidden, opf_add(pool, opf_mul(pool, batch, opf_call_int(call, 3)), opf_call_int(call, layer->gates))));
-    for (int input = 1; input <= 2 && !layer->quantized; input++)
-        if (!can_be_packed(call, input)) floats = opf_add(pool, floats, opf_mul(pool, opf_mul(pool, opf_call_dim(call, input, 0), columns), opf_call_dim(call, input, 2)));
+    floats = opf_add(pool, floats, opf_mul(pool, hidden, opf_mul(pool, batch, opf_call_int(call, 3))));
+    if (layer->quantized) {
+        opf_dim depth = opf_binary(pool, OPF_OP_MAX, opf_call_dim(call, 0, 2), hidden), words = opf_ceildiv(pool, depth, opf_call_int(call, 4));
+        floats = opf_add(pool, floats, opf_mul(pool, steps, opf_add(pool, words, opf_call_int(call, 1))));
+        floats = opf_add(pool, floats, opf_add(pool, words, opf_mul(pool, columns, opf_call_int(call, 6))));
+    }
+    for (int input = 1; input <= 2; input++) {
+        if (can_be_packed(call, input)) continue;
+        opf_dim depth = opf_call_dim(call, input, layer->quantized ? 1 : 2);
+        opf_dim each = layer->quantized ? opf_ceildiv(pool, depth, opf_call_int(call, 4)) : depth;
+        floats = opf_add(pool, floats, opf_mul(pool, opf_mul(pool, opf_call_dim(call, input, 0), columns), each));
+    }
     return opf_mul(pool, floats, opf_call_int(call, 4));
 }
 
@@ -194,8 +219,8 @@ static opf_status recurrent(opf_call *call, const layer *layer) {
     opf_library_int(call, layer->special ? opf_node_int(call->node, layer->special, 0) : 0);
     opf_library_dim(call, hidden);
     add_activations(call, n_directions * layer->activations, layer->defaults, layer->activations);
-    for (int input = 1; input <= 2 && !layer->quantized; input++)
-        if (can_be_packed(call, input)) pack_weights(call, layer, input, hidden);
+    for (int input = 1; input <= 2; input++)
+        if (can_be_packed(call, input)) (layer->quantized ? pack_bytes : pack_weights)(call, layer, input, hidden);
     opf_library_scratch(call, scratch_bytes(call, layer, batch, hidden));
     add_results(call, layer, steps, batch, directions, hidden, layout);
     return call->failed ? OPF_ERROR_INPUT : OPF_OK;

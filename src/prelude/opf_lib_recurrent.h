@@ -6,8 +6,10 @@
  * number (below) for each activation. floats: clip (0: none), then alpha and beta of each activation. All float32.
  *
  * W and R are multiplied from panels [direction][panel][depth][OPF_LIB_PANEL]: columns are the gates' elements, gate by gate, zeros
- * behind the last; GRU's third gate begins a panel of its own. An operand of rank 4 is in that form already; one of rank 3 is brought
- * into it in the scratch first. scratch: 4 bytes times opf_lib_recurrent_floats, and as much again as operands to be packed take. */
+ * behind the last; GRU's third gate begins a panel of its own. Quantised ones: [direction][panel][depth / 4][OPF_LIB_PANEL][4], words
+ * of four bytes along the depth. An operand of rank 4 (5) is in that form already; one of rank 3 is brought into it in the scratch
+ * first. scratch: 4 bytes times opf_lib_recurrent_floats and, quantised, opf_lib_quantized_floats, and as much again as operands to
+ * be packed take. */
 #ifndef OPF_LIB_RECURRENT_H
 #define OPF_LIB_RECURRENT_H
 #ifndef OPF_LIB_H
@@ -15,6 +17,9 @@
 #endif
 #ifndef OPF_VECTOR_H
 #include "opf_vector.h"
+#endif
+#ifndef OPF_WORDS_H
+#include "opf_words.h"
 #endif
 
 enum {
@@ -25,8 +30,19 @@ enum {
 enum {
     OPF_LIB_STEPS = 16, /* whose input products are computed together, so that W is read once for all of them */
     OPF_LIB_PANEL = 64, /* columns of a panel */
-    OPF_LIB_TILE = OPF_LANES == 16 ? 8 : 6 /* rows that are multiplied together by a panel, at most */
+    OPF_LIB_TILE = OPF_LANES == 16 ? 8 : 6, /* rows that are multiplied together by a panel, at most */
+    OPF_LIB_QUADS_TILE = 4                  /* the same of quantised rows */
 };
+
+/* A quantised operand, in panels. */
+typedef struct opf_lib_quads {
+    const unsigned char *panels; /* of this direction */
+    int64_t depth;
+    int unsigned_weights;        /* 128 is taken off each while it is multiplied */
+    int32_t *column_sums;        /* [columns]: of the weights as they are multiplied, their zero points, and their scales */
+    int32_t *zeros;
+    float *scales;
+} opf_lib_quads;
 
 typedef struct opf_lib_layer {
     const opf_lib_args *a;
@@ -36,13 +52,15 @@ typedef struct opf_lib_layer {
     const float *bias;          /* [2 * gates * hidden] of this direction, or NULL */
     int64_t third, columns;     /* of a row of gates: where GRU's third gate begins, and the whole, both with what fills panels */
     const float *w, *r;         /* panels of this direction; quantised: NULL */
+    opf_lib_quads quads[2];     /* quantised: W and R */
+    unsigned char *bytes;       /* quantised: [OPF_LIB_STEPS * batch, whole words of the larger depth]: rows as they are multiplied */
+    int32_t *row_sums;          /* quantised: [OPF_LIB_STEPS * batch]: of the rows, less their zero points */
     const float **rows;         /* [OPF_LIB_STEPS * batch]: what is multiplied */
     float *products;            /* [OPF_LIB_STEPS, batch, columns] */
     float *first;               /* [columns]: what the sums of a step begin with, the biases */
     float *candidate;           /* GRU: [batch, columns - third], the state's share of the third gate */
     float *h, *c;               /* [batch, hidden] */
     float *row;                 /* [batch, hidden] */
-    int32_t *sums;              /* quantised: [gates * hidden] */
     float scale_x;              /* quantised: of the whole input */
     int zero_x;
 } opf_lib_layer;
@@ -108,29 +126,91 @@ static inline void opf_lib_quantization(const float *x, int64_t n, float *scale,
     *zero = (int)opf_round_f32(opf_min_f32(opf_max_f32(-low / *scale, 0), 255));
 }
 
-/* out[j] += x · column j, with x quantised to 8 bits. operand: 1 W, 2 R. */
-static inline void opf_lib_quantized_product(const opf_lib_layer *l, const float *x, float scale, int zero, int operand, float *out) {
-    const opf_lib_tensor *w = &l->a->in[operand], *scales = &l->a->in[operand == 1 ? 8 : 10], *zeros = &l->a->in[operand == 1 ? 9 : 11];
-    int64_t columns = l->gates * l->hidden, rows = operand == 1 ? l->input : l->hidden, first = l->direction * rows * columns;
-    int64_t each = opf_lib_elements(scales) / l->directions, each_zero = opf_lib_has(zeros) ? opf_lib_elements(zeros) / l->directions : 0;
+static inline int64_t opf_lib_words(int64_t depth) { return (depth + 3) / 4; }
+
+/* Row `row` of the operands, quantised, with zeros behind its end. */
+static inline void opf_lib_quantize_row(const opf_lib_layer *l, int64_t row, const float *x, int64_t depth, float scale, int zero) {
+    unsigned char *to = l->bytes + row * 4 * opf_lib_words(depth);
     int32_t total = 0;
-    memset(l->sums, 0, (size_t)columns * sizeof *l->sums);
-    for (int64_t k = 0; k < rows; k++) {
-        int q = (int)opf_min_f32(opf_max_f32(opf_round_f32(x[k] / scale) + (float)zero, 0), 255) - zero;
-        total += q;
-        if (w->dtype == OPF_LIB_I8) {
-            const int8_t *row = (const int8_t *)w->data + first + k * columns;
-            for (int64_t j = 0; j < columns; j++) l->sums[j] += q * row[j];
-        } else {
-            const uint8_t *row = (const uint8_t *)w->data + first + k * columns;
-            for (int64_t j = 0; j < columns; j++) l->sums[j] += q * row[j];
+    for (int64_t k = 0; k < depth; k++) {
+        int q = (int)opf_min_f32(opf_max_f32(opf_round_f32(x[k] / scale) + (float)zero, 0), 255);
+        to[k] = (unsigned char)q;
+        total += q - zero;
+    }
+    for (int64_t k = depth; k < 4 * opf_lib_words(depth); k++) to[k] = 0;
+    l->row_sums[row] = total;
+}
+
+/* sums_i[0 … PANEL) = row i of bytes · panel for `count` rows, `vectors` of the panel's vectors at a time. flip: 0x80808080 where weights have no sign. */
+#define OPF_LIB_QUADS_OF(count, vectors)                                                                               \
+    static inline void opf_lib_quads_##count(int32_t *sums, const unsigned char *x, const unsigned char *panel, int64_t words, int32_t flip) { \
+        const int32_t *weights = (const int32_t *)(const void *)panel;                                                 \
+        for (int64_t at = 0; at < OPF_LIB_PANEL; at += vectors * OPF_LANES) {                                          \
+            opf_vi s[count][vectors] = {{{0}}};                                                                        \
+            for (int64_t k = 0; k < words; k++)                                                                        \
+                for (int v = 0; v < vectors; v++) {                                                                    \
+                    const opf_vi w = opf_viload(weights + k * OPF_LIB_PANEL + at + v * OPF_LANES) ^ opf_visplat(flip);  \
+                    for (int i = 0; i < count; i++) s[i][v] = opf_vquads(opf_visplat(((const opf_word *)(const void *)(x + i * 4 * words))[k]), w, s[i][v]); \
+                }                                                                                                      \
+            for (int i = 0; i < count; i++)                                                                            \
+                for (int v = 0; v < vectors; v++) opf_vistore(sums + i * OPF_LIB_PANEL + at + v * OPF_LANES, s[i][v]);  \
+        }                                                                                                              \
+    }
+#if OPF_LANES == 16
+OPF_LIB_QUADS_OF(1, 4) OPF_LIB_QUADS_OF(2, 4) OPF_LIB_QUADS_OF(3, 4) OPF_LIB_QUADS_OF(4, 4)
+#else
+OPF_LIB_QUADS_OF(1, 4) OPF_LIB_QUADS_OF(2, 2) OPF_LIB_QUADS_OF(3, 2) OPF_LIB_QUADS_OF(4, 2)
+#endif
+static inline void opf_lib_quads_tile(int count, int32_t *sums, const unsigned char *x, const unsigned char *panel, int64_t words, int32_t flip) {
+    switch (count) {
+    case 1: opf_lib_quads_1(sums, x, panel, words, flip); break;
+    case 2: opf_lib_quads_2(sums, x, panel, words, flip); break;
+    case 3: opf_lib_quads_3(sums, x, panel, words, flip); break;
+    default: opf_lib_quads_4(sums, x, panel, words, flip); break;
+    }
+}
+
+static inline int32_t opf_lib_flip(const opf_lib_quads *w) { return w->unsigned_weights ? (int32_t)0x80808080u : 0; }
+
+/* What a product needs to know of each column; of `scales` and `zeros` there is one a direction, or one a column. What a zero point of the
+ * rows takes off a column is told by a row of ones. */
+static inline void opf_lib_describe_columns(const opf_lib_layer *l, const opf_lib_quads *w, const opf_lib_tensor *scales, const opf_lib_tensor *zeros) {
+    int64_t words = opf_lib_words(w->depth), columns = l->gates * l->hidden, of_scales = opf_lib_elements(scales) / l->directions;
+    int64_t of_zeros = opf_lib_has(zeros) ? opf_lib_elements(zeros) / l->directions : 0;
+    for (int64_t j = 0; j < l->columns; j++) {
+        int64_t at = j < columns ? j : 0; /* behind the last: any number */
+        w->scales[j] = ((const float *)scales->data)[l->direction * of_scales + (of_scales > 1 ? at : 0)];
+        w->zeros[j] = of_zeros ? (int32_t)opf_lib_int(zeros, l->direction * of_zeros + (of_zeros > 1 ? at : 0)) : 0;
+        w->zeros[j] -= w->unsigned_weights ? 128 : 0;
+    }
+    for (int64_t k = 0; k < 4 * words; k++) l->bytes[k] = k < w->depth;
+    for (int64_t column = 0; column < l->columns; column += OPF_LIB_PANEL)
+        opf_lib_quads_1(w->column_sums + column, l->bytes, w->panels + column * 4 * words, words, opf_lib_flip(w));
+}
+
+/* out[0 … PANEL) += row `row` of bytes · the columns from `column` on; sums: the bytes' products. */
+static inline void opf_lib_add_quantized(const opf_lib_layer *l, const opf_lib_quads *w, int64_t row, int64_t column, const int32_t *sums, float scale, int zero,
+                                         float *restrict out) {
+    const int32_t *of_columns = w->column_sums + column, *zeros = w->zeros + column;
+    const float *scales = w->scales + column;
+    const uint32_t total = (uint32_t)l->row_sums[row], less = (uint32_t)zero;
+    for (int j = 0; j < OPF_LIB_PANEL; j++) {
+        uint32_t sum = (uint32_t)sums[j] - less * (uint32_t)of_columns[j] - total * (uint32_t)zeros[j];
+        out[j] += (float)(int32_t)sum * (scale * scales[j]);
+    }
+}
+
+/* out_i[0 … columns) += row i of bytes · the panels for n rows. */
+static inline void opf_lib_add_quantized_products(const opf_lib_layer *l, const opf_lib_quads *w, int64_t n, float scale, int zero, float *out) {
+    int64_t words = opf_lib_words(w->depth);
+    int32_t sums[OPF_LIB_QUADS_TILE * OPF_LIB_PANEL];
+    for (int64_t column = 0; column < l->columns; column += OPF_LIB_PANEL)
+        for (int64_t row = 0; row < n; row += OPF_LIB_QUADS_TILE) {
+            int count = n - row < OPF_LIB_QUADS_TILE ? (int)(n - row) : OPF_LIB_QUADS_TILE;
+            opf_lib_quads_tile(count, sums, l->bytes + row * 4 * words, w->panels + column * 4 * words, words, opf_lib_flip(w));
+            for (int i = 0; i < count; i++)
+                opf_lib_add_quantized(l, w, row + i, column, sums + i * OPF_LIB_PANEL, scale, zero, out + (row + i) * l->columns + column);
         }
-    }
-    for (int64_t j = 0; j < columns; j++) {
-        int32_t offset = each_zero ? (int32_t)opf_lib_int(zeros, l->direction * each_zero + (each_zero > 1 ? j : 0)) : 0;
-        float factor = scale * ((const float *)scales->data)[l->direction * each + (each > 1 ? j : 0)];
-        out[j] += (float)(l->sums[j] - total * offset) * factor;
-    }
 }
 
 /* ---- products ---- */
@@ -198,9 +278,10 @@ static inline void opf_lib_input_products(const opf_lib_layer *l, int64_t first,
         int64_t time = opf_lib_time(l, i % l->batch, first + i / l->batch);
         l->rows[i] = opf_lib_input_row(l, time < 0 ? 0 : time, i % l->batch);
         memcpy(l->products + i * l->columns, l->first, (size_t)l->columns * sizeof *l->first);
-        if (l->quantized && time >= 0) opf_lib_quantized_product(l, l->rows[i], l->scale_x, l->zero_x, 1, l->products + i * l->columns);
+        if (l->quantized) opf_lib_quantize_row(l, i, l->rows[i], l->input, l->scale_x, l->zero_x);
     }
-    if (!l->quantized) opf_lib_add_products(l->products, l->columns, l->rows, n, l->w, l->columns, l->input);
+    if (l->quantized) opf_lib_add_quantized_products(l, &l->quads[0], n, l->scale_x, l->zero_x, l->products);
+    else opf_lib_add_products(l->products, l->columns, l->rows, n, l->w, l->columns, l->input);
 }
 
 /* gate_b[0 … columns) += `states` · the columns of R from `from` on; quantised: all of them. */
@@ -209,7 +290,8 @@ static inline void opf_lib_state_products(const opf_lib_layer *l, const float *s
         float scale;
         int zero;
         opf_lib_quantization(states, l->batch * l->hidden, &scale, &zero);
-        for (int64_t b = 0; b < l->batch; b++) opf_lib_quantized_product(l, states + b * l->hidden, scale, zero, 2, gate + b * pitch);
+        for (int64_t b = 0; b < l->batch; b++) opf_lib_quantize_row(l, b, states + b * l->hidden, l->hidden, scale, zero);
+        opf_lib_add_quantized_products(l, &l->quads[1], l->batch, scale, zero, gate);
         return;
     }
     for (int64_t b = 0; b < l->batch; b++) l->rows[b] = states + b * l->hidden;
@@ -313,7 +395,10 @@ static inline void opf_lib_run_direction(opf_lib_layer *l) {
     opf_lib_first_sums(l);
     opf_lib_load_state(l, &a->in[5], l->h);
     if (l->lstm) opf_lib_load_state(l, &a->in[6], l->c);
-    if (l->quantized) opf_lib_quantization((const float *)a->in[0].data, opf_lib_elements(&a->in[0]), &l->scale_x, &l->zero_x);
+    if (l->quantized) {
+        opf_lib_quantization((const float *)a->in[0].data, opf_lib_elements(&a->in[0]), &l->scale_x, &l->zero_x);
+        for (int k = 0; k < 2; k++) opf_lib_describe_columns(l, &l->quads[k], &a->in[8 + 2 * k], &a->in[9 + 2 * k]);
+    }
     for (int64_t first = 0; first < l->steps; first += OPF_LIB_STEPS) {
         int64_t count = l->steps - first < OPF_LIB_STEPS ? l->steps - first : OPF_LIB_STEPS;
         opf_lib_input_products(l, first, count);
@@ -340,10 +425,31 @@ static inline const float *opf_lib_panels(const opf_lib_layer *l, const opf_lib_
     return panels;
 }
 
+/* The same of quantised weights [directions][depth][gates * hidden]. */
+static inline const unsigned char *opf_lib_quantized_panels(const opf_lib_layer *l, const opf_lib_tensor *given, int64_t depth, float **room) {
+    if (given->rank == 5) return (const unsigned char *)given->data;
+    int64_t words = opf_lib_words(depth), columns = l->gates * l->hidden;
+    unsigned char *panels = (unsigned char *)*room;
+    *room += l->directions * l->columns * words;
+    memset(panels, 0, (size_t)(4 * l->directions * l->columns * words));
+    for (int64_t d = 0; d < l->directions; d++)
+        for (int64_t k = 0; k < depth; k++) {
+            const unsigned char *from = (const unsigned char *)given->data + (d * depth + k) * columns;
+            unsigned char *to = panels + 4 * (d * l->columns * words + k / 4 * OPF_LIB_PANEL) + k % 4;
+            for (int64_t j = 0; j < columns; j++) to[4 * (j / OPF_LIB_PANEL * OPF_LIB_PANEL * words + j % OPF_LIB_PANEL)] = from[j];
+        }
+    return panels;
+}
+
 /* Floats of scratch beside panels. */
 static inline int64_t opf_lib_recurrent_floats(int64_t gates, int64_t hidden, int64_t batch) {
     int64_t columns = opf_lib_gate_columns(gates, hidden);
-    return batch * OPF_LIB_STEPS * (2 + columns) + columns * (batch + 1) + 3 * batch * hidden + gates * hidden;
+    return batch * OPF_LIB_STEPS * (2 + columns) + columns * (batch + 1) + 3 * batch * hidden;
+}
+/* And of quantised layers beside those. */
+static inline int64_t opf_lib_quantized_floats(int64_t gates, int64_t hidden, int64_t batch, int64_t input) {
+    int64_t words = opf_lib_words(input > hidden ? input : hidden);
+    return batch * OPF_LIB_STEPS * (words + 1) + words + 6 * opf_lib_gate_columns(gates, hidden); /* a row of ones needs room where there is no batch, too */
 }
 
 static inline void opf_lib_divide_scratch(opf_lib_layer *l) {
@@ -354,7 +460,21 @@ static inline void opf_lib_divide_scratch(opf_lib_layer *l) {
     l->h = l->candidate + l->batch * l->columns;
     l->c = l->h + l->batch * l->hidden;
     l->row = l->c + l->batch * l->hidden;
-    l->sums = (int32_t *)(l->row + l->batch * l->hidden);
+    int32_t *at = (int32_t *)(l->row + l->batch * l->hidden); /* from here on: quantised */
+    for (int k = 0; k < 2; k++, at += 3 * l->columns) {
+        l->quads[k].column_sums = at;
+        l->quads[k].zeros = at + l->columns;
+        l->quads[k].scales = (float *)(at + 2 * l->columns);
+    }
+    l->row_sums = at;
+    l->bytes = (unsigned char *)(l->row_sums + OPF_LIB_STEPS * l->batch);
+}
+
+static inline void opf_lib_recurrent_quads(opf_lib_layer *l, int k, const unsigned char *panels) {
+    opf_lib_quads *w = &l->quads[k];
+    w->depth = k ? l->hidden : l->input;
+    w->panels = panels + 4 * l->direction * l->columns * opf_lib_words(w->depth);
+    w->unsigned_weights = l->a->in[1 + k].dtype != OPF_LIB_I8;
 }
 
 static inline void opf_lib_recurrent(const opf_lib_args *a, int64_t gates, int activations, int quantized) {
@@ -367,12 +487,21 @@ static inline void opf_lib_recurrent(const opf_lib_args *a, int64_t gates, int a
     l.columns = opf_lib_gate_columns(gates, l.hidden);
     opf_lib_divide_scratch(&l);
     float *room = (float *)a->scratch + opf_lib_recurrent_floats(gates, l.hidden, l.batch);
-    const float *w = quantized ? 0 : opf_lib_panels(&l, &a->in[1], l.input, &room), *r = quantized ? 0 : opf_lib_panels(&l, &a->in[2], l.hidden, &room);
+    const float *w = 0, *r = 0;
+    const unsigned char *panels[2] = {0};
+    if (quantized) {
+        room += opf_lib_quantized_floats(gates, l.hidden, l.batch, l.input);
+        for (int k = 0; k < 2; k++) panels[k] = opf_lib_quantized_panels(&l, &a->in[1 + k], k ? l.hidden : l.input, &room);
+    } else {
+        w = opf_lib_panels(&l, &a->in[1], l.input, &room);
+        r = opf_lib_panels(&l, &a->in[2], l.hidden, &room);
+    }
     for (l.direction = 0; l.direction < l.directions; l.direction++) {
         l.reverse = a->ints[0] == 1 || l.direction == 1;
         l.activations = a->ints + 4 + l.direction * activations;
         l.w = w ? w + l.direction * l.columns * l.input : 0;
         l.r = r ? r + l.direction * l.columns * l.hidden : 0;
+        for (int k = 0; k < 2 && quantized; k++) opf_lib_recurrent_quads(&l, k, panels[k]);
         opf_lib_run_direction(&l);
     }
 }

@@ -155,6 +155,14 @@ static inline uint64_t opf_f32_to_u64(float x) { return opf_f64_to_u64((double)x
 static inline int32_t opf_f32_to_i32(float x) {
     return __builtin_fabsf(x) < 0x1p31f ? (int32_t)x : (int32_t)opf_f64_to_i64((double)x);
 }
+/* Of what is known to fit, or NaN; free of branches, which compilers make of a choice where another follows it. */
+static inline int32_t opf_within_f32_to_i32(float x) {
+    uint32_t bits;
+    __builtin_memcpy(&bits, &x, sizeof bits);
+    bits &= (uint32_t)-(int32_t)(x == x);
+    __builtin_memcpy(&x, &bits, sizeof x);
+    return (int32_t)x;
+}
 static inline uint32_t opf_f32_to_u32(float x) { return (uint32_t)opf_f32_to_i64(x); }
 static inline int16_t opf_f32_to_i16(float x) { return (int16_t)opf_f32_to_i32(x); }
 static inline uint16_t opf_f32_to_u16(float x) { return (uint16_t)opf_f32_to_i32(x); }

@@ -18,23 +18,6 @@ static inline opf_vi opf_visplat(int32_t x) { return x - (opf_vi){0}; }
 static inline int32_t opf_quad(uint8_t a, uint8_t b, uint8_t c, uint8_t d) { return (int32_t)((uint32_t)a | (uint32_t)b << 8 | (uint32_t)c << 16 | (uint32_t)d << 24); }
 static inline int32_t opf_pair(int16_t a, int16_t b) { return (int32_t)((uint32_t)(uint16_t)a | (uint32_t)(uint16_t)b << 16); }
 
-/* sum + the four products of u's bytes without sign and s's bytes with sign, in each lane. */
-static inline opf_vi opf_vquads(opf_vi u, opf_vi s, opf_vi sum) {
-#if OPF_LANES == 16 && defined(__AVX512VNNI__) && defined(__clang__)
-    return (opf_vi)__builtin_ia32_vpdpbusd512(sum, u, s);
-#elif OPF_LANES == 16 && defined(__AVX512VNNI__)
-    return (opf_vi)__builtin_ia32_vpdpbusd_v16si(sum, u, s);
-#elif OPF_LANES == 8 && defined(__AVX512VNNI__) && defined(__AVX512VL__) && defined(__clang__)
-    return (opf_vi)__builtin_ia32_vpdpbusd256(sum, u, s);
-#elif OPF_LANES == 8 && defined(__AVX512VNNI__) && defined(__AVX512VL__)
-    return (opf_vi)__builtin_ia32_vpdpbusd_v8si(sum, u, s);
-#else
-    opf_vu total = (opf_vu)sum;
-    for (int k = 0; k < 4; k++) total += ((opf_vu)u >> 8 * k & 255) * (opf_vu)((opf_vi)((opf_vu)s << (24 - 8 * k)) >> 24);
-    return (opf_vi)total;
-#endif
-}
-
 /* sum + the two products of int16 in each lane. */
 #if OPF_LANES == 16 && defined(__AVX512BW__)
 typedef short opf_vs __attribute__((vector_size(64), may_alias));
@@ -59,6 +42,26 @@ static inline opf_vi opf_vpairs(opf_vi a, opf_vi b, opf_vi sum) {
 #else
     opf_vu low = (opf_vu)((opf_vi)((opf_vu)a << 16) >> 16) * (opf_vu)((opf_vi)((opf_vu)b << 16) >> 16);
     return (opf_vi)((opf_vu)sum + low + (opf_vu)(a >> 16) * (opf_vu)(b >> 16));
+#endif
+}
+
+/* sum + the four products of u's bytes without sign and s's bytes with sign, in each lane. */
+static inline opf_vi opf_vquads(opf_vi u, opf_vi s, opf_vi sum) {
+#if OPF_LANES == 16 && defined(__AVX512VNNI__) && defined(__clang__)
+    return (opf_vi)__builtin_ia32_vpdpbusd512(sum, u, s);
+#elif OPF_LANES == 16 && defined(__AVX512VNNI__)
+    return (opf_vi)__builtin_ia32_vpdpbusd_v16si(sum, u, s);
+#elif OPF_LANES == 8 && defined(__AVX512VNNI__) && defined(__AVX512VL__) && defined(__clang__)
+    return (opf_vi)__builtin_ia32_vpdpbusd256(sum, u, s);
+#elif OPF_LANES == 8 && defined(__AVX512VNNI__) && defined(__AVX512VL__)
+    return (opf_vi)__builtin_ia32_vpdpbusd_v8si(sum, u, s);
+#elif OPF_LANES == 16 && defined(__AVX512BW__) || OPF_LANES == 8 && defined(__AVX2__) || OPF_LANES == 4 && defined(__SSE2__)
+    const opf_vi even = (opf_vi)((opf_vs)s << 8 >> 8), odd = (opf_vi)((opf_vs)s >> 8);
+    return opf_vpairs((opf_vi)((opf_vu)u & 0xff00ffu), even, opf_vpairs((opf_vi)((opf_vu)u >> 8 & 0xff00ffu), odd, sum));
+#else
+    opf_vu total = (opf_vu)sum;
+    for (int k = 0; k < 4; k++) total += ((opf_vu)u >> 8 * k & 255) * (opf_vu)((opf_vi)((opf_vu)s << (24 - 8 * k)) >> 24);
+    return (opf_vi)total;
 #endif
 }
 

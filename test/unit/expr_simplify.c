@@ -251,6 +251,23 @@ static void affine_parts(void **state) {
     assert_ptr_equal(rest, s);
 }
 
+/* Limits written into a floating expression tell which integers hold it. */
+static void limits_tell_what_fits(void **state) {
+    bench *b = *state;
+    const opf_expr *index = opf_var(b->pool, 0), *x = opf_load(b->pool, OPF_FLOAT32, 0, 1, &index);
+    const opf_expr *low = opf_real(b->pool, OPF_FLOAT32, 0), *high = opf_real(b->pool, OPF_FLOAT32, 255.4), *far = opf_real(b->pool, OPF_FLOAT32, 0x1p31);
+    const opf_expr *above = opf_binary(b->pool, OPF_OP_MAX, x, low), *both = opf_binary(b->pool, OPF_OP_MIN, high, above);
+    assert_false(opf_expr_fits(x, OPF_INT32));
+    assert_false(opf_expr_fits(above, OPF_INT32));
+    assert_true(opf_expr_fits(both, OPF_UINT8));
+    assert_true(opf_expr_fits(both, OPF_INT16));
+    assert_false(opf_expr_fits(both, OPF_INT8));
+    assert_true(opf_expr_fits(opf_unary(b->pool, OPF_OP_FLOOR, both), OPF_UINT8));
+    assert_false(opf_expr_fits(opf_unary(b->pool, OPF_OP_CEIL, both), OPF_UINT8)); /* up to 256 */
+    assert_false(opf_expr_fits(opf_unary(b->pool, OPF_OP_NEG, both), OPF_UINT8));
+    assert_false(opf_expr_fits(opf_binary(b->pool, OPF_OP_MIN, far, above), OPF_INT32));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(reshape_splits_and_merges_back, setup, teardown),
@@ -264,6 +281,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(conditions_decided_by_ranges, setup, teardown),
         cmocka_unit_test_setup_teardown(equal_conditions_are_one, setup, teardown),
         cmocka_unit_test_setup_teardown(affine_parts, setup, teardown),
+        cmocka_unit_test_setup_teardown(limits_tell_what_fits, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

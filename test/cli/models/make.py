@@ -125,3 +125,28 @@ save("masked", [N("Mul", ["x", "hundreds"], ["large"]), N("Add", ["large", "mask
 save("masked_attention", [N("MatMul", ["q", "k"], ["products"]), N("Add", ["products", "mask"], ["scores"]), N("Softmax", ["scores"], ["p"], axis=-1), N("MatMul", ["p", "v"], ["y"])],
      [port("q", [2, 16, 8]), port("k", [2, 8, 16]), port("v", [2, 16, 8])], [port("y", [2, 16, 8])],
      [constant("mask", np.where(np.arange(16) < 11, 0, np.finfo(np.float32).min).astype(np.float32))])
+# All that a float can be, through steps as exporters write them; 8-bit recurrent layers with weights of both types, with a zero point a column and one for all.
+limits = [0, -0.0, np.nan, np.inf, -np.inf, 1e30, -1e30, 3.4e38, 5e9, -5e9, 1e-40, 26.45, -26.45, 0.05186333, 0.1555899, 13.2, -13.2, 1e4, -1e4]
+steps = [(T.UINT8, np.uint8, 0), (T.UINT8, np.uint8, 81), (T.INT8, np.int8, 0), (T.INT8, np.int8, -5)]
+save("quantised_limits", [N("Add", ["limits", "x"], ["e"])] + [n for k in range(4) for n in (
+         N("QuantizeLinear", ["e", "scale", f"z{k}"], [f"q{k}"]), N("DequantizeLinear", [f"q{k}", "scale", f"z{k}"], [f"d{k}"]), N("Mul", [f"d{k}", "factor"], [f"m{k}"]),
+         N("QuantizeLinear", [f"m{k}", "scale", f"z{k}"], [f"y{k}"]))],
+     [port("x", [])], [port(f"{letter}{k}", [len(limits)], steps[k][0]) for k in range(4) for letter in "qy"],
+     [constant("limits", np.array(limits, np.float32)), constant("scale", np.float32(0.103726655)), constant("factor", np.float32(1.2950987))] + [constant(f"z{k}", s[1](s[2])) for k, s in enumerate(steps)])
+
+
+def lstm_8bit(k, element, directions, inputs, hidden, a_column):
+    rng, low = np.random.default_rng(k), np.iinfo(element).min
+    one = (directions, 4 * hidden) if a_column else (directions,)
+    made = {"W": rng.integers(low, low + 256, (directions, inputs, 4 * hidden)), "R": rng.integers(low, low + 256, (directions, hidden, 4 * hidden)), "Wz": rng.integers(low + 120, low + 136, one),
+            "Rz": rng.integers(low + 120, low + 136, one)}
+    made = {n: v.astype(element) for n, v in made.items()} | {n: (rng.uniform(0.5, 1.5, one) * 0.01).astype(np.float32) for n in ("Ws", "Rs")}
+    made["B"] = rng.normal(0, 0.3, (directions, 8 * hidden)).astype(np.float32)
+    node = N("DynamicQuantizeLSTM", [f"x{k}", f"W{k}", f"R{k}", f"B{k}", "", "", "", "", f"Ws{k}", f"Wz{k}", f"Rs{k}", f"Rz{k}"], [f"y{k}", f"h{k}", f"c{k}"], domain="com.microsoft",
+             hidden_size=hidden, direction="bidirectional" if directions == 2 else "forward")
+    return node, port(f"x{k}", [5, 2, inputs]), [port(f"{n}{k}", None) for n in "yhc"], [constant(f"{n}{k}", v) for n, v in made.items()]
+
+
+layers = [lstm_8bit(0, np.int8, 2, 10, 7, True), lstm_8bit(1, np.uint8, 1, 16, 16, False), lstm_8bit(2, np.int8, 1, 3, 33, True)]
+recurrent = h.make_graph([n[0] for n in layers], "recurrent_8bit", [n[1] for n in layers], [p for n in layers for p in n[2]], [c for n in layers for c in n[3]])
+onnx.save(h.make_model(recurrent, opset_imports=[h.make_opsetid("", 17), h.make_opsetid("com.microsoft", 1)], ir_version=8), os.path.join(OUT, "recurrent_8bit.onnx"))
