@@ -363,8 +363,20 @@ static opf_block *emit_shared(emission *e, opf_block *block) {
     return block;
 }
 
+/* Rows that stand right within the shared loop may go side by side. */
+static void join_rows(const emission *e, opf_block *around) {
+    const opf_scheduler *s = e->s;
+    int64_t elements = 1;
+    if (e->chunked >= 0 || e->shared != deepest(s, e->root)) return;
+    for (int i = 0; i < s->n_stages; i++)
+        if (e->root->items[i] && e->root->items[i]->border) return;
+    for (int i = e->shared; i < e->root->order.count; i++) elements *= opf_dim_nominal(opf_extent(s, e->root->order.at[i]));
+    opf_jam_rows(e->s, around, elements);
+}
+
 static void emit_loops(emission *e, opf_block *block) {
     opf_scheduler *s = e->s;
+    opf_block *around = NULL; /* the shared loops */
     int deep = deepest(s, e->root);
     const opf_expr *zero = opf_int(s->pool, 0);
     if (all_copied(e)) {
@@ -378,6 +390,7 @@ static void emit_loops(emission *e, opf_block *block) {
         emit_items(e, block, depth);
         if (depth == deep) break;
         if (depth == 0 && e->shared > 0) {
+            around = block;
             block = emit_shared(e, block);
             depth = e->shared - 1;
         } else if (is_chunk_loop(e, depth)) {
@@ -387,6 +400,7 @@ static void emit_loops(emission *e, opf_block *block) {
         }
     }
     emit_outputs(e, block, deep, false);
+    if (around) join_rows(e, around);
 }
 
 static void emit_kept(opf_scheduler *s, opf_block *block, opf_root *root) {

@@ -17,6 +17,7 @@
  * transpose.c blocks of what is read crosswise
  * phases.c   one transcendental function a loop, and a few operands
  * past.c     stores past the caches
+ * jam.c      short rows side by side
  * reduce.c   reductions
  * root.c     roots: results, their kept stages, their loops
  * blocks.c   the same in blocks of rows, with register tiles (product.c); in blocks of columns too (stream.c)
@@ -286,6 +287,10 @@ void opf_transpose_blocks(opf_scheduler *s, opf_block *block, const opf_transpos
 int opf_reduce_vector(opf_scheduler *s, const opf_item *item, const opf_axes *bound);
 /* Computes the item in `block`, for the lanes of `chunk` where not NULL. */
 void opf_reduce(opf_scheduler *s, opf_block *block, opf_item *item, const opf_chunk *chunk);
+
+/* ---- jam.c ---- */
+/* Takes several units of the shared loop that ends the block together, where each computes a row of so many elements with a sum or an extreme. */
+void opf_jam_rows(opf_scheduler *s, opf_block *around, int64_t elements);
 
 /* ---- attach.c ---- */
 /* Finds the root's items: bound and free axes, depths, the order of the loops. False where a kept map turned out not to be

@@ -31,10 +31,15 @@ static const written_case written[] = {
     {"what a loop keeps for a later one holds what it keeps besides",
      "size N 40 1 0\n in x float32 [N]\n in z float32 [N]\n stage q float32 [n=N] : x[n] / z[n]\n stage a float32 [n=N] : q[n] / 1.9\n"
      " stage f float32 [n=N] : fmod(a[n] + 0.0358, q[n])\n stage y float32 [n=N] : tanh(a[n]) / q[n]\n out f\n out y"},
+    {"many operands, in loops of a few",
+     "size N 1100 512 1 0\n in a float32 [N]\n in b float32 [N]\n in c float32 [N]\n in d float32 [N]\n in e float32 [N]\n in f float32 [N]\n in g float32 [N]\n in h float32 [N]\n in i float32 [N]\n in j float32 [N]\n stage u float32 [n=N] : ((((a[n] + b[n]) * c[n] - d[n]) * e[n] + f[n]) * g[n] - h[n]) * i[n]\n"
+     " stage y float32 [n=N] : n < 500 ? u[n] + j[n] : u[n] - a[n]\n out y"},
+    {"limits that change nothing", "size N 100 1 0\n in x float32 [N]\n stage y float32 [n=N] : max(abs(max(abs(x[n]), 0)), 0) + max(max(x[n], 1), 1) + max(exp(x[n]), -1)\n out y"},
     {"several functions of few elements", "in x float32 [2, 20]\n stage y float32 [n=2, k=20] : tanh(exp(x[n, k])) + erf(x[n, k])\n out y"},
     {"functions whose value is a result too",
      "size N 900 1 0\n in x float32 [N]\n stage a float32 [n=N] : exp(x[n])\n stage b float32 [n=N] : tanh(a[n])\n stage y float32 [n=N] : erf(b[n]) + a[n]\n out a\n out b\n out y"},
     {"transpose", "size A 5 1 0 33\n size B 7 4 3 65\n in x float32 [A, B]\n stage y float32 [b=B, a=A] : x[a, b]\n out y"},
+    {"transpose in strips", "in x float32 [70, 530]\n in z float32 [530, 70]\n stage y float32 [b=530, a=70] : x[a, b]\n stage v float32 [b=530, a=70] : x[a, b] * z[b, a]\n out y\n out v"},
     {"transpose of four axes", "size N 2 1 0\n in x float32 [N, 3, 4, 5]\n stage y float32 [n=N, a=5, b=3, c=4] : x[n, b, c, a]\n out y"},
     {"reshape that merges", "size N 6 3 0\n in x float32 [N, 4, 5]\n stage y float32 [n=N, k=20] : x[n, floordiv(k, 5), floormod(k, 5)] * 2\n out y"},
     {"reshape that splits", "size N 6 3 0\n in x float32 [N, 20]\n stage y float32 [n=N, a=4, b=5] : x[n, a * 5 + b] * 2\n out y"},
@@ -52,6 +57,13 @@ static const written_case written[] = {
      " stage s float32 [c=8] sum [h=H, w=W] : x[c, h, w]\n stage g float32 [c=8] sum [d=8] : s[d] * k[c, d]\n stage f float32 [c=8] : max(0, min(1, 0.2 * g[c] + 0.5))\n"
      " stage a float32 [c=8, h=H, w=W] : x[c, h, w] + x[c, h, w] * f[c]\n stage r float32 [c=8, h=2 * H, w=2 * W] : a[c, floordiv(h, 2), floordiv(w, 2)]\n"
      " stage y float32 [c=16, h=2 * H, w=2 * W] : c < 8 ? r[c, h, w] : z[c - 8, h, w]\n out y"},
+    {"interpolation along lines and columns", /* periods of two, three and four elements, and one without */
+     "in x float32 [5, 7, 24]\n stage p float32 [c=5, h=7, w=48] : x[c, h, max(floordiv(w + 1, 2) - 1, 0)] * (1 - float32(floormod(w + 1, 2) * 2 + 1) / 4)"
+     " + x[c, h, min(floordiv(w + 1, 2), 23)] * (float32(floormod(w + 1, 2) * 2 + 1) / 4)\n"
+     " stage y float32 [c=5, h=14, w=48] : p[c, max(floordiv(h + 1, 2) - 1, 0), w] * (1 - float32(floormod(h + 1, 2)) / 2) + p[c, min(floordiv(h + 1, 2), 6), w] * (float32(floormod(h + 1, 2)) / 2)\n"
+     " stage a float32 [h=7, w=36] : x[0, h, floordiv(2 * w, 3)] * float32(floormod(2 * w, 3)) + x[1, h, min(floordiv(2 * w, 3) + 1, 23)]\n"
+     " stage b float32 [h=7, w=96] : x[2, h, max(floordiv(w - 2, 4), 0)] - x[3, h, floordiv(w, 4)] * float32(floormod(w - 2, 4))\n"
+     " stage d float32 [h=7, w=33] : x[4, h, min(floordiv(w + 1, 2), 23)]\n out y\n out a\n out b\n out d"},
     {"a division that does not divide", "in x float32 [4, 3]\n stage y float32 [h=4, w=10] : x[h, floordiv(w, 4)] + x[h, floormod(w, 3)]\n out y"},
     {"symbolic reshape",
      "size A 3 1 5\n size B 4 7 1\n in x float32 [A, B, 6]\n stage y float32 [k=A * B, c=6] : x[floordiv(k, B), floormod(k, B), c]\n out y"},
@@ -336,6 +348,11 @@ static const written_case written[] = {
      " stage s int8 [n=200] : c[n] * c[n] + abs(c[n])\n stage g int64 [n=200] : l[n] * 9223372036854775807 + max(l[n], -5)\n stage t int32 [n=200] : (a[n] & b[n]) ^ (a[n] << 3)\n"
      " out q\n out m\n out s\n out g\n out t"},
     {"indices as values", "size N 30 1 0\n stage y int64 [n=N, k=4] : n * 4 + k - N\n stage z float32 [n=N, k=4] : float32(n) / 2\n out y\n out z"},
+    {"short rows side by side", /* four, and two that are left; two; units of several axes; as many as a size tells */
+     "size S 9 1 0\n in x float32 [70, 19]\n in z float32 [5, 13, 67]\n in u float32 [S, 16, 12]\n stage m float32 [n=70] max [k=19] : x[n, k]\n stage e float32 [n=70, k=19] : exp(x[n, k] - m[n])\n"
+     " stage s float32 [n=70] sum [k=19] : e[n, k]\n stage y float32 [n=70, k=19] : e[n, k] / s[n]\n"
+     " stage t float32 [b=5, n=13] sum [k=67] : z[b, n, k]\n stage v float32 [b=5, n=13, k=67] : z[b, n, k] - t[b, n] / 67\n"
+     " stage l float32 [b=S, n=16] max [k=12] : u[b, n, k]\n stage w float32 [b=S, n=16, k=12] : u[b, n, k] / l[b, n]\n out y\n out v\n out w"},
     {"names that C has taken", "size int 5 1 0\n size p0 3 2 1\n size t0 2 1 4\n in x float32 [int, p0, t0]\n stage for float32 [i=int, while=p0, if=t0] : exp(x[i, while, if]) + float32(p0 * t0)\n out for"},
 };
 
