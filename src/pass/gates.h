@@ -9,6 +9,12 @@ enum {
     OPF_GATES_TERMS = 6   /* products of one sum */
 };
 
+/* Why pieces are no gates. */
+typedef enum opf_gate_refusal {
+    OPF_GATES_FIT, OPF_GATES_CONSTANTS, OPF_GATES_WIDTHS, OPF_GATES_NARROW, OPF_GATES_MANY, OPF_GATES_OVERLAP, OPF_GATES_COLUMNS, OPF_GATES_REST,
+    OPF_GATES_WHOLE, OPF_GATES_OUTPUT, OPF_GATES_READERS, OPF_GATES_ADDED
+} opf_gate_refusal;
+
 /* Products of one operand with constant weights whose results are read element by element: one whose columns are cut into equal
  * pieces, or several of equal widths. */
 typedef struct opf_gate_set {
@@ -22,6 +28,8 @@ typedef struct opf_gate_set {
     opf_node *last;            /* of the products the one whose operand is known last: the one that is cut */
     OPF_VEC(opf_node *) nodes; /* from the products to the pieces: unread once these are replaced */
     OPF_VEC(const opf_node *) readers; /* element-wise work on pieces, as far as is looked at */
+    opf_gate_refusal refusal;  /* where there is none such */
+    const opf_node *blocker;   /* the node in the way */
 } opf_gate_set;
 
 static inline bool opf_gates_has_bias(const opf_node *product) { return product->n_inputs > 2 && product->inputs[2]; }
@@ -37,6 +45,10 @@ bool opf_gates_find_apart(opf_graph *graph, opf_value *operand, opf_gate_set *se
 bool opf_gates_is_sum(const opf_gate_set *set, const opf_value *value);
 /* Is the operand of `a` known later than that of `b`? */
 bool opf_gates_is_later(const opf_node *a, const opf_node *b);
+
+/* ---- gates_refusals.c ---- */
+/* The product's result is cut into pieces that are no gates: says why, and what would make them such. */
+void opf_gates_note(const opf_node *product, const opf_gate_set *set);
 
 /* ---- gates_edit.c ---- */
 /* Parts of constants, and constants side by side, that were made in this graph: steps that are written one behind the other share

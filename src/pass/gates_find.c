@@ -14,6 +14,14 @@ enum {
 
 /* ---- the pieces ---- */
 
+static bool refuse(opf_gate_set *set, opf_gate_refusal why, const opf_node *blocker) {
+    if (set->refusal == OPF_GATES_FIT) {
+        set->refusal = why;
+        set->blocker = blocker;
+    }
+    return false;
+}
+
 static int64_t last_size(const opf_value *value) {
     int64_t size = 0;
     return value->rank > 0 && opf_is_int(value->dims[value->rank - 1], &size) ? size : 0;
@@ -56,44 +64,67 @@ static int64_t piece_begin(const opf_gate_set *set, const opf_value *value, cons
 
 static bool add_piece(opf_gate_set *set, int64_t begin, opf_value *piece) {
     int64_t width = last_size(piece);
-    if (width < NARROWEST || begin % width || begin / width >= OPF_GATES_MOST || (set->width && set->width != width))
-        return false;
+    if (width < NARROWEST)
+        return refuse(set, OPF_GATES_NARROW, piece->producer);
+    if (set->width && set->width != width)
+        return refuse(set, OPF_GATES_WIDTHS, piece->producer);
+    if (begin % width)
+        return refuse(set, OPF_GATES_OVERLAP, piece->producer);
+    if (begin / width >= OPF_GATES_MOST)
+        return refuse(set, OPF_GATES_MANY, piece->producer);
     opf_value **place = &set->pieces[begin / width];
-    if (*place || piece->is_output)
-        return false;
+    if (*place)
+        return refuse(set, OPF_GATES_OVERLAP, piece->producer);
+    if (piece->is_output)
+        return refuse(set, OPF_GATES_OUTPUT, piece->producer);
     set->width = width;
     *place = piece;
     set->count++;
     return true;
 }
 
+/* A node whose result is known from the sizes alone, such as Shape, reads no element. */
+static bool asks_shape(const opf_node *node) {
+    for (int k = 0; k < node->n_outputs; k++)
+        if (node->outputs[k] && !node->outputs[k]->content)
+            return false;
+    return true;
+}
+
 /* Follows all uses of a value that was moved out of the whole; false where one leads to anything but pieces. */
 static bool follow(opf_gate_set *set, opf_value *value, const opf_position *at, int moves) {
     opf_arena *arena = set->graph->module->arena;
+    bool any = false;
     for (size_t u = 0; u < value->uses.count; u++) {
         opf_node *user = value->uses.data[u].node;
         opf_call *call;
+        if (asks_shape(user))
+            continue;
+        any = true;
         if (user->graph != set->graph || !is_mover(user) || opf_op_stages(&call, user) != OPF_OK)
-            return false;
+            return refuse(set, moves > 1 ? OPF_GATES_COLUMNS : OPF_GATES_WHOLE, moves > 1 ? value->producer : user);
         OPF_PUSH(arena, &set->nodes, user);
         for (int k = 0; k < user->n_outputs; k++) {
             opf_value *output = user->outputs[k];
             opf_position to;
             if (!output || call->results[k] < 0 || !moved(set, call, k, value, at, &to))
-                return false;
+                return refuse(set, moves > 1 ? OPF_GATES_COLUMNS : OPF_GATES_WHOLE, moves > 1 ? value->producer : user);
             int64_t begin = piece_begin(set, output, &to);
             if (begin >= 0 ? !add_piece(set, begin, output) : moves == MOST_MOVES || output->is_output || !follow(set, output, &to, moves + 1))
-                return false;
+                return refuse(set, OPF_GATES_COLUMNS, user);
         }
     }
-    return value->uses.count > 0;
+    return any;
 }
 
 static bool find_pieces(opf_gate_set *set) {
     opf_position whole;
     for (int k = 0; k < set->whole->rank; k++)
         whole.index[k] = opf_var(set->graph->module->pool, k);
-    return !set->whole->is_output && follow(set, set->whole, &whole, 1) && set->count > 1 && set->count * set->width == last_size(set->whole);
+    if (set->whole->is_output)
+        return refuse(set, OPF_GATES_OUTPUT, set->whole->producer);
+    bool all = follow(set, set->whole, &whole, 1) && set->count > 1 && set->count * set->width == last_size(set->whole);
+    return all || refuse(set, OPF_GATES_REST, set->whole->uses.count ? set->whole->uses.data[0].node : NULL);
 }
 
 /* ---- the products ---- */
@@ -173,9 +204,11 @@ static bool find_readers(opf_gate_set *set) {
         const opf_value *piece = set->pieces[k];
         for (size_t u = 0; u < piece->uses.count; u++)
             if (!is_element_wise(piece->uses.data[u].node, piece))
-                return false;
-        if (piece->uses.count == 0 || piece->is_output)
-            return false;
+                return refuse(set, OPF_GATES_READERS, piece->uses.data[u].node);
+        if (piece->uses.count == 0)
+            return refuse(set, OPF_GATES_REST, piece->producer);
+        if (piece->is_output)
+            return refuse(set, OPF_GATES_OUTPUT, piece->producer);
         add_readers(set, piece, FURTHEST);
     }
     return true;
@@ -193,17 +226,61 @@ static const opf_node *product_in(const opf_gate_set *set, const opf_value *valu
     return node && node->graph == set->graph && is_product(node) ? node : NULL;
 }
 
+/* Values that are some of the elements, through operators that only give all of them another shape or order; how many of these are
+ * worked on as they are. */
+typedef struct opf_gate_cuts { int cuts, used; } opf_gate_cuts;
+
+static bool is_worked_on(const opf_value *value) {
+    for (size_t u = 0; u < value->uses.count; u++) {
+        const opf_op *op = opf_node_op(value->uses.data[u].node);
+        if ((op && op->scalar) || is_product(value->uses.data[u].node))
+            return true;
+    }
+    return value->is_output;
+}
+
+static void count_cuts(const opf_value *value, int moves, opf_gate_cuts *counted) {
+    for (size_t u = 0; u < value->uses.count; u++) {
+        opf_node *user = value->uses.data[u].node;
+        opf_call *call;
+        if (user->graph != value->graph || !is_mover(user) || user->inputs[0] != value || opf_op_stages(&call, user) != OPF_OK)
+            continue;
+        for (int k = 0; k < user->n_outputs; k++) {
+            const opf_value *output = user->outputs[k];
+            const opf_stage *stage = output && call->results[k] >= 0 ? call->stages.list.data[call->results[k]] : NULL;
+            if (!stage || stage->combiner != OPF_COMBINE_NONE || stage->body->kind != OPF_EXPR_LOAD)
+                continue;
+            if (opf_value_elements(output) != opf_value_elements(value)) {
+                counted->cuts++;
+                counted->used += is_worked_on(output);
+            } else if (moves < MOST_MOVES) {
+                count_cuts(output, moves + 1, counted);
+            }
+        }
+    }
+}
+
+/* Cut into pieces that are worked on, unlike the queries, keys and values of an attention, whose heads are taken apart first. */
+static bool looks_like_gates(const opf_gate_set *set) {
+    opf_gate_cuts counted = {0};
+    count_cuts(set->whole, 1, &counted);
+    return counted.cuts > 1 && counted.used > 0;
+}
+
 bool opf_gates_find_cut(opf_graph *graph, opf_value *whole, opf_gate_set *set) {
     *set = (opf_gate_set){.graph = graph, .whole = whole};
     const opf_node *product = whole->dtype == OPF_FLOAT32 && whole->rank >= 2 ? product_in(set, whole) : NULL;
-    if (!product || !find_pieces(set) || !find_readers(set))
+    if (!product)
         return false;
-    if (!find_products(set, whole))
-        return false;
-    if (set->n_products == 0)
-        opf_pass_note(product, "its columns are gates, which would be computed side by side if its weights were constants of at most %d numbers in float32",
-                      MOST_WEIGHTS);
-    return set->n_products > 0;
+    if (find_pieces(set) && find_readers(set)) {
+        if (!find_products(set, whole))
+            refuse(set, OPF_GATES_ADDED, whole->producer);
+        else if (set->n_products == 0)
+            refuse(set, OPF_GATES_CONSTANTS, product);
+    }
+    if (set->refusal != OPF_GATES_FIT && looks_like_gates(set))
+        opf_gates_note(product, set);
+    return set->refusal == OPF_GATES_FIT;
 }
 
 static bool same_attributes(const opf_node *a, const opf_node *b) {

@@ -10,7 +10,7 @@ check() { # FOLDER MODEL…
 }
 check lstm lstm_split lstm_split_old lstm_slices lstm_gathered lstm_turned lstm_gemm lstm_gemm_plain lstm_each lstm_one_bias lstm_state_first lstm_apart lstm_joined
 for own in lstm_no_bias lstm_peepholes lstm_relu lstm_three_steps lstm_both_ways lstm_scan gru_three_steps; do check $own $own; done
-check gru gru_split gru_slices gru_gathered gru_gemm gru_apart
+check gru gru_split gru_slices gru_gathered gru_chunks gru_gemm gru_apart
 check gru_before gru_before_split gru_before_gemm gru_before_apart
 opfuse verify $gates/lstm_turned.onnx --data $gates/lstm --fuse=none -q | tail -n 1
 # other numbers of rows, other instruction sets, exactly; what looks alike

@@ -88,6 +88,10 @@ def cut(g, value, n, how):
     if how == "slices":
         ends = [(k * STATE, (k + 1) * STATE) for k in range(n)]
         return [g.op("Slice", value, g.const([a], np.int64), g.const([b], np.int64), g.const([1], np.int64)) for a, b in ends]
+    if how == "chunks":  # as PyTorch exports chunk: the width is asked of the product
+        each = g.op("Div", g.op("Gather", g.op("Shape", value), g.const([1], np.int64)), g.const([n], np.int64))
+        ends = [(g.op("Mul", each, g.const([k], np.int64)), g.op("Mul", each, g.const([k + 1], np.int64))) for k in range(n)]
+        return [g.op("Slice", value, a, b, g.const([1], np.int64)) for a, b in ends]
     apart = g.op("Reshape", value, g.const([-1, n, STATE], np.int64))
     if how == "turned":  # gates first: [gate, row, column]
         apart = g.op("Transpose", apart, perm=[1, 0, 2])
@@ -192,6 +196,7 @@ def gru(name, kernels=2, products=4, **form):
 gru("gru_split")
 gru("gru_slices", how="slices")
 gru("gru_gathered", how="gathered")
+gru("gru_chunks", how="chunks", products=5)  # one of which is there for its shape alone
 gru("gru_gemm", matrix="gemm")
 gru("gru_apart", apart=True)
 gru("gru_before_split", kernels=4, before=True)
@@ -248,7 +253,7 @@ def gated(g, pieces):
 x_only, both = [("x", ["n", INPUT])], [("x", ["n", INPUT]), ("w", [INPUT, 2 * STATE])]
 two = drawn(50, INPUT, 2 * STATE)
 split = lambda g, v, sizes, axis=1: g.op("Split", v, g.const(sizes, np.int64), outputs=len(sizes), axis=axis)
-look_alike("not_constant", lambda g: gated(g, split(g, g.op("MatMul", "x", "w"), [STATE, STATE])), both, 1, note="constants")
+look_alike("not_constant", lambda g: gated(g, split(g, g.op("MatMul", "x", "w"), [STATE, STATE])), both, 1, note="gates-constants")
 
 
 def uneven(g):
@@ -293,14 +298,14 @@ def spread(g):  # scale and shift for all rows of something larger
     return [g.op("Add", g.op("Mul", "w", a), b)]
 
 
-look_alike("widths_differ", uneven, x_only, 1)
-look_alike("rows_cut", rows_cut, [("x", [6, INPUT])], 1)
-look_alike("every_other", every_other, x_only, 1)
-look_alike("overlapping", overlapping, x_only, 1)
-look_alike("read_whole", read_whole, x_only, 1)
-look_alike("read_by_product", read_by_product, x_only, 2)
-look_alike("piece_is_output", piece_is_output, x_only, 1)
-look_alike("spread", spread, [("x", [1, INPUT]), ("w", [9, STATE])], 1)
+look_alike("widths_differ", uneven, x_only, 1, "gates-widths")
+look_alike("rows_cut", rows_cut, [("x", [6, INPUT])], 1, "gates-columns")
+look_alike("every_other", every_other, x_only, 1, "gates-columns")
+look_alike("overlapping", overlapping, x_only, 1, "gates-overlap")
+look_alike("read_whole", read_whole, x_only, 1, "gates-whole")
+look_alike("read_by_product", read_by_product, x_only, 2, "gates-readers")
+look_alike("piece_is_output", piece_is_output, x_only, 1, "gates-output")
+look_alike("spread", spread, [("x", [1, INPUT]), ("w", [9, STATE])], 1, "gates-readers")
 
 # ---- what numpy makes of the cells ----
 
