@@ -177,7 +177,9 @@ static const opf_expr *bound_binary(opf_bounding *b, const opf_expr *e) {
     if (e->op == OPF_OP_ADD || e->op == OPF_OP_SUB) grown = open_sum(b, e, e->args[0], false, ea, open_sum(b, e, e->args[1], e->op == OPF_OP_SUB, eb, grown));
     if (e->op == OPF_OP_MUL || e->op == OPF_OP_POW) grown = opf_bound_open_beyond(b, e->args[0], ea, opf_bound_open_beyond(b, e->args[1], eb, grown));
     if (e->op == OPF_OP_POW && !is_whole_power(e)) grown = open_at(b, ea ? less(b, x, ea) : NULL, ea, grown);
-    return plus(b, grown, own_error(e) > 0 ? rounded(b, e, own_error(e)) : NULL);
+    const opf_expr *own = own_error(e) > 0 ? rounded(b, e, own_error(e)) : NULL;
+    bool by_remainders = e->op == OPF_OP_DIV && e->args[1]->kind == OPF_EXPR_FLOAT; /* opf_quotient_f32 below 2^-80 */
+    return plus(b, grown, by_remainders ? plus(b, own, number(b, 0x1p-102)) : own);
 }
 
 /* Where the condition is open, both sides may have been taken. */

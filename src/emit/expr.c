@@ -310,11 +310,31 @@ static void print_multiply_add(printer *p, const opf_expr *e) {
  * two cycles a vector instead of sixteen. Powers of two are left to the compiler, which multiplies. */
 enum { DIVISOR_BITS = 16, DIVISOR_EXPONENT = 20 };
 
-static bool is_short_division(const opf_expr *e) {
+static bool divides_by_constant(const opf_expr *e, int *exponent, double *significand) {
     if (e->op != OPF_OP_DIV || e->dtype != OPF_FLOAT32 || e->args[1]->kind != OPF_EXPR_FLOAT || e->args[0]->kind == OPF_EXPR_FLOAT) return false;
+    *significand = fabs(frexp(e->args[1]->real, exponent));
+    return isfinite(*significand) && *significand > 0.5 && abs(*exponent) <= DIVISOR_EXPONENT;
+}
+
+static bool is_short_division(const opf_expr *e) {
     int exponent;
-    double significand = fabs(frexp(e->args[1]->real, &exponent)), bits = ldexp(significand, DIVISOR_BITS);
-    return isfinite(significand) && significand > 0.5 && bits == floor(bits) && abs(exponent) <= DIVISOR_EXPONENT;
+    double significand;
+    return divides_by_constant(e, &exponent, &significand) && ldexp(significand, DIVISOR_BITS) == floor(ldexp(significand, DIVISOR_BITS));
+}
+
+/* Any other constant: opf_quotient_f32(x, y, 1 / y). */
+static bool is_long_division(const opf_expr *e) {
+    int exponent;
+    double significand;
+    return divides_by_constant(e, &exponent, &significand);
+}
+
+static void print_long_division(printer *p, const opf_expr *e) {
+    opf_text_add(p->out, "opf_quotient_f32(");
+    print(p, e->args[0], LEVEL_ANY);
+    opf_text_add(p->out, ", ");
+    print(p, e->args[1], LEVEL_ANY);
+    opf_text_printf(p->out, ", %af)", (double)(float)(1 / e->args[1]->real));
 }
 
 /* opf_divide_f32(x, y, high, low): high + low is 1 / y, high nearer to 0 than that, so that both parts of an infinity's quotient agree. */
@@ -354,6 +374,8 @@ static void print_operation(printer *p, const opf_expr *e, int level) {
         print_multiply_add(p, e);
     } else if (is_short_division(e)) {
         print_short_division(p, e);
+    } else if (is_long_division(e)) {
+        print_long_division(p, e);
     } else if ((e->op == OPF_OP_AND || e->op == OPF_OP_OR) && !opf_expr_has_load(e)) {
         print_logic(p, e, level);
     } else if (e->op == OPF_OP_BITNOT || (e->op >= OPF_OP_BITAND && e->op <= OPF_OP_BITXOR)) {
@@ -435,9 +457,18 @@ static void print_rounded(printer *p, const opf_expr *e) {
 
 /* To 32 bits and less a number within limits goes by one instruction. Where it fits the type, it stays an int: next to elements of a byte
  * compilers work on as many elements as there are bytes in a vector, and need loops of as many. */
+static bool becomes_short_integer(const opf_expr *e) {
+    opf_dtype to = (opf_dtype)e->dtype;
+    return e->kind == OPF_EXPR_CAST && opf_dtype_held((opf_dtype)e->args[0]->dtype) == OPF_FLOAT32 && opf_dtype_is_integer(to) && opf_dtype_bits(to) <= 32 && to != OPF_UINT32 &&
+           !is_packed_integer(to) && opf_expr_fits(e->args[0], OPF_INT32);
+}
+
+const char *opf_emit_local_ctype(const opf_expr *e) {
+    return becomes_short_integer(e) && opf_expr_fits(e->args[0], (opf_dtype)e->dtype) ? "int32_t" : opf_emit_value_ctype((opf_dtype)e->dtype);
+}
+
 static void print_to_integer(printer *p, const opf_expr *e, opf_dtype from, opf_dtype to) {
-    bool is_short = from == OPF_FLOAT32 && opf_dtype_bits(to) <= 32 && to != OPF_UINT32 && !is_packed_integer(to) && opf_expr_fits(e->args[0], OPF_INT32);
-    if (!is_short) opf_text_printf(p->out, "opf_%s_to_%s(", opf_emit_suffix(from), opf_emit_suffix(to));
+    if (!becomes_short_integer(e)) opf_text_printf(p->out, "opf_%s_to_%s(", opf_emit_suffix(from), opf_emit_suffix(to));
     else if (opf_expr_fits(e->args[0], to)) opf_text_add(p->out, "opf_within_f32_to_i32(");
     else opf_text_printf(p->out, "(%s)opf_within_f32_to_i32(", opf_emit_value_ctype(to));
     print(p, e->args[0], LEVEL_ANY);

@@ -50,6 +50,21 @@ static inline float opf_divide_f32(float x, float y, float high, float low) {
     return x / y;
 #endif
 }
+/* The same for any y, by two steps of Newton's method with exact remainders: the second ends in what a division rounds to, where reciprocal
+ * is 1 / y rounded to the nearest. Where a vector's division takes longer than these ten operations. A quotient below 2^-80, whose
+ * remainders may not be exact, is within two units of the last place, and one within two units of the largest float may become infinite.
+ * (Markstein, Computation of elementary functions on the IBM RISC System/6000 processor, IBM Journal of Research and Development 34, 1990.) */
+static inline float opf_quotient_f32(float x, float y, float reciprocal) {
+#if defined(__FMA__) && defined(__AVX512F__) && !defined(OPF_EXACT)
+    enum { SMALLEST = (127 - 80) << 23, INFINITE = 255 << 23 };
+    const float first = x * reciprocal, second = __builtin_fmaf(__builtin_fmaf(-first, y, x), reciprocal, first);
+    const float third = __builtin_fmaf(__builtin_fmaf(-second, y, x), reciprocal, second);
+    return (opf_bits_of_f32(first) & 0x7fffffffu) - SMALLEST < (uint32_t)INFINITE - SMALLEST ? third : first;
+#else
+    (void)reciprocal;
+    return x / y;
+#endif
+}
 static inline float opf_copysign_f32(float x, float sign) {
     return opf_f32_of_bits((opf_bits_of_f32(x) & 0x7fffffffu) | (opf_bits_of_f32(sign) & 0x80000000u));
 }

@@ -156,42 +156,63 @@ static int check_pow(uint64_t stride) {
 
 /* ---- division ---- */
 
-static __attribute__((noinline)) void divided(const float *restrict x, float y, float high, float low, float *restrict z) {
-    for (int i = 0; i < BLOCK; i++) z[i] = opf_divide_f32(x[i], y, high, low);
+typedef struct divisor { float y, high, low, reciprocal; } divisor;
+
+static divisor divisor_of(float y) {
+    divisor d = {y, (float)(1 / (double)y), 0, (float)(1 / (double)y)};
+    if (fabs((double)d.high) > fabs(1 / (double)y)) d.high = nextafterf(d.high, 0.0f);
+    d.low = (float)((1 - (double)y * (double)d.high) / (double)y);
+    return d;
 }
 
-/* Quotients by constants of few bits: the bits of x / y; below 2^-100 the error of one, and 2^-150. The floats with one exponent, every
- * stride / 256th, stand for those of all others, whose every stride-th is taken too. */
-static int check_divide(uint64_t stride) {
-    static const float divisors[] = {3, 6, 5, 10, 7, 9, -6, 12, 120, 255, 1.5f, 0.75f, 49, 1000, 65535, 32767, 43691, 0x1.8p-19f, -0x1.5556p15f};
+static __attribute__((noinline)) void divided(const float *restrict x, divisor d, float *restrict z) {
+    for (int i = 0; i < BLOCK; i++) z[i] = opf_divide_f32(x[i], d.y, d.high, d.low);
+}
+static __attribute__((noinline)) void quotients(const float *restrict x, divisor d, float *restrict z) {
+    for (int i = 0; i < BLOCK; i++) z[i] = opf_quotient_f32(x[i], d.y, d.reciprocal);
+}
+
+typedef void division(const float *restrict x, divisor d, float *restrict z);
+
+/* Are these the bits of x / y? Below 2^-100 the error of one, and 2^-150; by remainders two units below 2^-80, and what is two units below the
+ * largest float may be infinite. */
+static int is_quotient(float x, float y, float z, int by_remainders) {
+    float right = x / y;
+    if (opf_bits_of_f32(right) == opf_bits_of_f32(z) || (right != right && z != z)) return 1;
+    double quotient = (double)x / (double)y;
+    if (by_remainders && isinf(z) && fabs(quotient) >= 0x1.fffffap127) return 1;
+    double error = fabs((double)z - quotient);
+    return by_remainders ? fabs(quotient) < 0x1.01p-80 && error <= 2 * spacing(quotient) : fabs(quotient) < 0x1p-100 && error <= spacing(quotient) / 2 + 0x1.01p-150;
+}
+
+/* The floats with one exponent, every stride / 256th, stand for those of all others, whose every stride-th is taken too. */
+static int check_division(const char *name, division *divide, const float *divisors, size_t n_divisors, int by_remainders, uint64_t stride) {
+    static const float special[] = {INFINITY, -INFINITY, NAN, 0.0f, -0.0f, 0x1.fffffep127f, -0x1.fffffep127f};
     static float x[BLOCK], z[BLOCK];
     uint64_t step = stride < 256 ? 1 : stride / 256, inputs = 0, others = 0;
-    for (size_t d = 0; d < sizeof divisors / sizeof *divisors; d++) {
-        float y = divisors[d], high = (float)(1 / (double)y);
-        if (fabs((double)high) > fabs(1 / (double)y)) high = nextafterf(high, 0.0f);
-        float low = (float)((1 - (double)y * (double)high) / (double)y);
+    for (size_t k = 0; k < n_divisors; k++) {
+        divisor d = divisor_of(divisors[k]);
         for (uint64_t next = 0; next < (UINT64_C(1) << 32) + (UINT64_C(1) << 23);) {
             for (int n = 0; n < BLOCK; n++) {
                 x[n] = next >> 32 ? opf_f32_of_bits(0x3f800000u | (uint32_t)(next & 0x7fffff)) : opf_f32_of_bits((uint32_t)next);
                 next += next >> 32 ? step : stride;
             }
-            divided(x, y, high, low, z);
-            for (int i = 0; i < BLOCK; i++) {
-                float right = x[i] / y;
-                int same = opf_bits_of_f32(right) == opf_bits_of_f32(z[i]) || (right != right && z[i] != z[i]);
-                double quotient = (double)x[i] / (double)y;
-                others += !same && !(fabs(quotient) < 0x1p-100 && fabs((double)z[i] - quotient) <= spacing(quotient) / 2 + 0x1.01p-150);
-            }
+            memcpy(x, special, inputs ? 0 : sizeof special);
+            divide(x, d, z);
+            for (int i = 0; i < BLOCK; i++) others += !is_quotient(x[i], d.y, z[i], by_remainders);
             inputs += BLOCK;
         }
     }
-    static const float special[] = {INFINITY, -INFINITY, NAN, 0.0f, -0.0f, 0x1.fffffep127f, -0x1.fffffep127f};
-    for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
-        float got = opf_divide_f32(special[i], 6, 0x1.555554p-3f, 0x1.555556p-27f), right = special[i] / 6;
-        others += opf_bits_of_f32(got) != opf_bits_of_f32(right) && right == right;
-    }
-    printf("divide %llu of %llu quotients with other bits than a division%s\n", (unsigned long long)others, (unsigned long long)inputs, others ? "  TOO MANY" : "");
+    printf("%-8s %llu of %llu quotients with other bits than a division%s\n", name, (unsigned long long)others, (unsigned long long)inputs, others ? "  TOO MANY" : "");
     return others != 0;
+}
+
+/* By constants of few bits, and by any. */
+static int check_divide(uint64_t stride) {
+    static const float few[] = {3, 6, 5, 10, 7, 9, -6, 12, 120, 255, 1.5f, 0.75f, 49, 1000, 65535, 32767, 43691, 0x1.8p-19f, -0x1.5556p15f};
+    static const float any[] = {0.103726655f, 0.13433625f, 0.023529412f, 0.57977074f, 5.0586023f, 0.09117645f, 0.1f, -0.3f, 0x1.fffffep0f, 0x1.fffffep-20f, 0x1.000002p0f, 0x1.fffffcp19f,
+                                0x1.555556p-3f, 0x1.ddddcep2f, 3.1415927f, 0x1.800002p5f, 1.0001f, -127.00001f};
+    return check_division("divide", divided, few, sizeof few / sizeof *few, 0, stride) | check_division("quotient", quotients, any, sizeof any / sizeof *any, 1, stride);
 }
 
 /* ---- time ---- */
