@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "check/arithmetic.h"
+#include "check/counterpart.h"
+#include "check/recurrent.h"
 
 opf_status opf_bisect_groups(const opf_bisection *b, bool all, opf_replay *out) {
     opf_status status = opf_session_replay(out, NULL, b->session, b->inputs, b->graph, b->eval, b->arena);
@@ -55,6 +57,54 @@ static bool is_part_of(void *data, const opf_step *step) {
     return false;
 }
 
+/* What is looked at of a program. */
+typedef struct part { const opf_bisection *bisection; const opf_group *group; } part;
+
+/* Does the evaluator know all that the step reads, so that it is right whatever ran before it? */
+static bool reads_known(const opf_step *step, const opf_counterparts *counterparts) {
+    const opf_stages *stages = &step->nest->group->stages;
+    for (size_t i = 0; i < stages->inputs.count; i++)
+        if (!stages->inputs.data[i]->constant && !opf_counterpart_value(counterparts, stages->inputs.data[i])) return false;
+    return true;
+}
+
+/* May a step run on whatever lies in its operands? What finds sizes, decides what runs, or follows pointers may not. */
+static bool takes_anything(const opf_step *step) {
+    return step->kind == OPF_RUN_KERNEL || step->kind == OPF_RUN_COPY || step->kind == OPF_RUN_FILL || (step->kind == OPF_RUN_LIBRARY && opf_is_recurrent(step->library));
+}
+
+static bool is_direct(const opf_expr *e, void *data) {
+    (void)data;
+    for (int k = 0; e->kind == OPF_EXPR_LOAD && k < e->n_args; k++)
+        if (opf_expr_has_load(e->args[k])) return false;
+    return true;
+}
+
+/* Are positions that a kernel reads in its operands? */
+static bool reads_where_told(const opf_group *group) {
+    for (size_t i = 0; i < group->stages.list.count; i++)
+        if (!opf_expr_visit(NULL, group->stages.list.data[i]->body, is_direct, NULL)) return true;
+    return false;
+}
+
+/* Kernels that are not looked at need no code, which takes the compiler most of the time: all but those of the group, and those that
+ * pack constants. */
+static void leave_out(void *data, opf_program *program) {
+    const part *p = data;
+    const opf_counterparts *counterparts = opf_counterparts_new(p->bisection->graph, p->bisection->eval, p->bisection->arena);
+    for (size_t i = 0; i < program->steps.count; i++) {
+        const opf_step *step = &program->steps.data[i];
+        bool wanted = is_part_of((void *)(uintptr_t)p->group, step);
+        /* equal kernels are one: what is wanted may run elsewhere in the program too */
+        if (!takes_anything(step) || (wanted && (!reads_known(step, counterparts) || reads_where_told(step->nest->group)))) return;
+    }
+    for (size_t i = 0; i < program->kernels.count; i++) program->kernels.data[i].left_out = true;
+    for (size_t i = 0; i < program->prepare.count; i++)
+        if (program->prepare.data[i].kind == OPF_RUN_KERNEL) program->kernels.data[program->prepare.data[i].kernel].left_out = false;
+    for (size_t i = 0; i < program->steps.count; i++)
+        if (is_part_of((void *)(uintptr_t)p->group, &program->steps.data[i])) program->kernels.data[program->steps.data[i].kernel].left_out = false;
+}
+
 static opf_status replay_part(const opf_bisection *b, opf_replay *out, opf_session *session, const opf_group *group) {
     opf_replay_options options = {.wanted = is_part_of, .data = (void *)(uintptr_t)group};
     return opf_session_replay(out, &options, session, b->inputs, b->graph, b->eval, b->arena);
@@ -67,8 +117,9 @@ static opf_status try_groups(const opf_bisection *b, const opf_group *group, jso
     opf_replay replayed = {0};
     second_reading reading;
     *node = NULL;
+    part looked_at = {b, group};
     opf_status status = read_again(b, &reading);
-    if (status == OPF_OK) status = opf_session_pinned(&session, reading.bound, b->session->pipeline.policy, groups, true);
+    if (status == OPF_OK) status = opf_session_pinned(&session, reading.bound, b->session->pipeline.policy, groups, leave_out, &looked_at);
     else json_decref(groups);
     if (status == OPF_OK && session) status = replay_part(b, &replayed, session, group);
     const opf_group_check *c = status == OPF_OK ? first_bad(&replayed) : NULL;
@@ -110,7 +161,8 @@ static json_t *groups_without(const node_list *nodes, size_t but) {
 /* Would another node than `but` stand alone? Then it is right as it is on its own, and tells nothing. */
 static bool leaves_single(const node_list *nodes, size_t but) { return but == 1 || but + 2 == nodes->count; }
 
-static const char *either(const opf_bisection *b, const char *before, const char *name) { return before ? opf_arena_printf(b->arena, "%s or %s", before, name) : name; }
+static const char either_word[] = " or ";
+static const char *either(const opf_bisection *b, const char *before, const char *name) { return before ? opf_arena_printf(b->arena, "%s%s%s", before, either_word, name) : name; }
 
 /* The nodes without which the rest is right, "A or B" where it may be either; NULL where it takes more than one. Of a pair both are
  * named, of more those that leave no other node alone. Where the group is right without what it computes again, those are. */
@@ -136,13 +188,35 @@ static opf_status find_joined(const opf_bisection *b, const opf_group *group, co
 
 static bool is_group(void *data, const opf_step *step) { return step->kind == OPF_RUN_KERNEL && step->nest->group == data; }
 
-/* What is behind the worst result of the group, now that the operator is known: its arithmetic, else what its stages allow. */
-static opf_status find_property(const opf_bisection *b, const opf_group *group, const char *node, const char **out) {
+/* How sure a property is: one that is known to give the program's numbers, one that the operator's stages allow, none. */
+typedef enum sureness { NO_PROPERTY, UNLIKELY, LIKELY, SURE } sureness;
+
+/* What is behind the worst result of the group, if this is the operator: its arithmetic, else what its stages allow. */
+static opf_status find_property(const opf_bisection *b, const opf_group *group, const char *node, const char **out, sureness *sure) {
     opf_replay replayed;
     opf_replay_options options = {.wanted = is_group, .data = (void *)(uintptr_t)group, .suspect = node};
     opf_status status = opf_session_replay(&replayed, &options, b->session, b->inputs, b->graph, b->eval, b->arena);
     const opf_group_check *c = status == OPF_OK ? first_bad(&replayed) : NULL;
-    if (c) *out = c->arithmetic ? c->arithmetic : c->cause;
+    *sure = NO_PROPERTY;
+    if (!c) return status;
+    *out = c->arithmetic ? c->arithmetic : c->cause;
+    *sure = c->arithmetic ? SURE : strncmp(*out, "none", 4) == 0 ? UNLIKELY : LIKELY;
+    return status;
+}
+
+/* Of "A or B" the property that is surest, and that operator. */
+static opf_status find_property_of(const opf_bisection *b, const opf_group *group, const char *names, const char **node, const char **out) {
+    sureness best = NO_PROPERTY, sure;
+    opf_status status = OPF_OK;
+    for (const char *at = names, *end; at && best < SURE && status == OPF_OK; at = end ? end + strlen(either_word) : NULL) {
+        end = strstr(at, either_word);
+        const char *name = end ? opf_arena_string_n(b->arena, at, (size_t)(end - at)) : at, *property = NULL;
+        status = find_property(b, group, name, &property, &sure);
+        if (sure <= best) continue;
+        best = sure;
+        *node = name;
+        *out = property;
+    }
     return status;
 }
 
@@ -170,12 +244,6 @@ static const char *remedy_of(const opf_bisection *b, const char *cause, const ch
     return "--fuse=none, or --fuse=FILE with this group taken apart, which `build --check` does by itself; and a report, for the kernel is wrong";
 }
 
-/* Of "A or B" the first; where none is known, the group's first node. */
-static const char *suspect_of(const opf_bisection *b, const opf_group *group, const char *joined) {
-    const char *end = joined ? strstr(joined, " or ") : NULL;
-    return !joined ? group->nodes.data[0]->name : end ? opf_arena_string_n(b->arena, joined, (size_t)(end - joined)) : joined;
-}
-
 static void print_group(const opf_group *group, opf_text *out) {
     for (size_t i = 0; i < group->nodes.count; i++) opf_text_printf(out, "%s%s (%s)", i ? " + " : "", group->nodes.data[i]->name, group->nodes.data[i]->op);
 }
@@ -201,8 +269,8 @@ opf_status opf_bisect_fault(const opf_bisection *b, const opf_replay *r) {
     if (alone) opf_text_printf(b->text, "  operator: %s, which is beyond its bound as a kernel of its own too\n", alone);
     if (joined) opf_text_printf(b->text, "  operator: %s; each is right alone, and the others are right without it\n", joined);
     if (!alone && !joined) opf_text_add(b->text, "  operator: each is right alone, and no single one of them makes the rest right by leaving\n");
-    const char *property = c->cause, *node = alone ? alone : suspect_of(b, c->group, joined);
-    if (status == OPF_OK) status = find_property(b, c->group, node, &property);
+    const char *names = alone ? alone : joined ? joined : c->group->nodes.data[0]->name, *property = c->cause, *node = names;
+    if (status == OPF_OK) status = find_property_of(b, c->group, names, &node, &property);
     opf_text_printf(b->text, "  property: %s\n  remedy: %s\n", property, remedy_of(b, property, node));
     return status;
 }

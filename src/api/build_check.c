@@ -100,7 +100,7 @@ static opf_status take_apart(checking *c) {
     opf_session_free(c->version->session);
     c->version->session = NULL;
     if (c->version->target) options->machine = c->version->target;
-    opf_status status = opf_session_pinned(&c->version->session, b->model, policy, groups, false);
+    opf_status status = opf_session_pinned(&c->version->session, b->model, policy, groups, NULL, NULL);
     options->machine = machine;
     return status;
 }

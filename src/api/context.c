@@ -245,7 +245,7 @@ opf_status opf_context_set(opf_context *context, const char *option, const char 
 }
 
 opf_compile_options opf_context_compile_options(opf_context *context) {
-    return (opf_compile_options){.cache = context->options.cache, .progress = opf_context_progress, .progress_data = context};
+    return (opf_compile_options){.cache = context->options.cache, .level = context->level, .progress = opf_context_progress, .progress_data = context};
 }
 
 int opf_context_threads(const opf_context *context) { return context->options.threads ? context->options.threads : opf_cores(); }

@@ -44,6 +44,7 @@ struct opf_context {
     void (*on_fusion)(void *data, opf_fusion *fusion); /* for tests of localisation: changes groups behind everybody's back */
     void (*on_sources)(void *data, opf_fusion *fusion); /* the same, when its code is written: what was changed can be put back */
     void *fusion_data;
+    const char *level;         /* for the same tests: opf_compile_options.level */
 };
 
 void opf_context_say(opf_context *context, opf_text_kind kind, const char *text); /* to on_text */

@@ -97,6 +97,7 @@ static opf_status plan(opf_pipeline *p) {
 }
 
 static opf_status emit(opf_pipeline *p) {
+    if (p->on_program) p->on_program(p->program_data, p->program);
     opf_status status = opf_sources_emit(&p->sources, p->program);
     if (status == OPF_OK && p->context->on_sources) p->context->on_sources(p->context->fusion_data, p->fusion);
     return status;

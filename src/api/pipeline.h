@@ -15,6 +15,8 @@ typedef struct opf_pipeline {
     bool one_file;             /* all kernels will stand in one file (tune/catalog.h) */
     bool misses;               /* near misses of patterns are noted */
     bool silent;               /* no dumps, no times: a second pipeline for the same call */
+    void (*on_program)(void *data, opf_program *program); /* NULL, or leaves kernels out before the code is written */
+    void *program_data;
     opf_machine machine;
     opf_module *module;
     opf_matches *matches;      /* of the context's patterns; NULL: there are none */

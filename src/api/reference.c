@@ -22,7 +22,7 @@ opf_status opf_session_replay(opf_replay *out, const opf_replay_options *options
     return status;
 }
 
-opf_status opf_session_pinned(opf_session **out, opf_model *model, opf_policy policy, json_t *groups, bool silent) {
+opf_status opf_session_pinned(opf_session **out, opf_model *model, opf_policy policy, json_t *groups, void (*leave_out)(void *data, opf_program *program), void *data) {
     opf_context *context = model->context;
     opf_arena *arena = opf_arena_new();
     char *text = json_dumps(groups, 0), *folder;
@@ -34,7 +34,7 @@ opf_status opf_session_pinned(opf_session **out, opf_model *model, opf_policy po
         const char *path = opf_arena_printf(arena, "%s/groups.json", folder), *before = context->options.groups_file;
         status = opf_file_write(path, text, strlen(text), context->diags);
         context->options.groups_file = path;
-        if (status == OPF_OK) status = opf_session_make(out, model, policy, false, silent);
+        if (status == OPF_OK) status = leave_out ? opf_session_make_part(out, model, policy, leave_out, data) : opf_session_make(out, model, policy, false, false);
         context->options.groups_file = before;
         opf_folder_remove(folder);
     }

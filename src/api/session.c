@@ -87,6 +87,14 @@ opf_status opf_session_make(opf_session **out, opf_model *model, opf_policy poli
     return finish(out, session, session->variants ? OPF_OK : compile(session));
 }
 
+opf_status opf_session_make_part(opf_session **out, opf_model *model, opf_policy policy, void (*leave_out)(void *data, opf_program *program), void *data) {
+    opf_session *session = new_session(model, policy);
+    session->pipeline.silent = true;
+    session->pipeline.on_program = leave_out;
+    session->pipeline.program_data = data;
+    return finish(out, session, compile(session));
+}
+
 opf_status opf_session_emit(opf_session **out, opf_model *model, opf_policy policy) {
     opf_session *session = new_session(model, policy);
     session->pipeline.silent = true;

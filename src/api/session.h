@@ -31,6 +31,8 @@ struct opf_session {
 
 /* A session under a policy of its own, with taps (plan/program.h) or not. */
 opf_status opf_session_make(opf_session **out, opf_model *model, opf_policy policy, bool tap_all, bool silent);
+/* The same, silently, without the kernels that `leave_out` marks (opf_program_kernel.left_out) before the code is written. */
+opf_status opf_session_make_part(opf_session **out, opf_model *model, opf_policy policy, void (*leave_out)(void *data, opf_program *program), void *data);
 /* The same in two steps: up to the sources, and from an object that holds the program under the name `entry` on. */
 opf_status opf_session_emit(opf_session **out, opf_model *model, opf_policy policy);
 opf_status opf_session_open(opf_session *session, const char *object, const char *entry);

@@ -60,7 +60,8 @@ static const opf_expr *from_step(opf_bounding *b, opf_scalar_op op, const opf_ex
 static const opf_expr *stepped_near(opf_bounding *b, opf_scalar_op op, const opf_expr *operand, const opf_expr *ea) {
     if (!ea) return NULL;
     const opf_expr *x = operand->dtype == OPF_FLOAT32 ? operand : opf_cast(b->pool, OPF_FLOAT32, operand);
-    const opf_expr *right = opf_binary(b->pool, OPF_OP_GT, from_step(b, op, x), ea);
+    const opf_expr *exact = opf_binary(b->pool, OPF_OP_LE, ea, number(b, 0)); /* on the step itself, but for sure */
+    const opf_expr *right = opf_binary(b->pool, OPF_OP_OR, exact, opf_binary(b->pool, OPF_OP_GT, from_step(b, op, x), ea));
     return opf_select(b->pool, right, number(b, 0), stepped(b, ea));
 }
 
@@ -193,6 +194,17 @@ static const opf_expr *bound_select(opf_bounding *b, const opf_expr *e) {
     return opf_select(b->pool, opf_binary(b->pool, OPF_OP_GT, open, zero), both, chosen ? chosen : zero);
 }
 
+/* Is e a whole number whatever its operands are, in the program as in the evaluator? */
+static bool is_whole(const opf_expr *e) {
+    switch (e->kind) {
+    case OPF_EXPR_FLOAT: return e->real == floor(e->real);
+    case OPF_EXPR_CAST: return !opf_dtype_is_float((opf_dtype)e->args[0]->dtype);
+    case OPF_EXPR_UNARY: return e->op == OPF_OP_ROUND || e->op == OPF_OP_FLOOR || e->op == OPF_OP_CEIL || e->op == OPF_OP_TRUNC || e->op == OPF_OP_SIGN;
+    case OPF_EXPR_BINARY: return (e->op == OPF_OP_ADD || e->op == OPF_OP_SUB || e->op == OPF_OP_MIN || e->op == OPF_OP_MAX) && is_whole(e->args[0]) && is_whole(e->args[1]);
+    default: return false;
+    }
+}
+
 /* How often x, rounded to an integer, goes around the type's range. */
 static const opf_expr *turns(opf_bounding *b, const opf_expr *x, int64_t low, int64_t high) {
     const opf_expr *above = opf_binary(b->pool, OPF_OP_SUB, unary(b, OPF_OP_TRUNC, x), number(b, (double)low));
@@ -202,7 +214,7 @@ static const opf_expr *turns(opf_bounding *b, const opf_expr *x, int64_t low, in
 /* A floating number off by ea as an integer: one step more, or anything where it may go once more around the range. */
 static const opf_expr *bound_to_integer(opf_bounding *b, const opf_expr *e, const opf_expr *ea) {
     opf_dtype to = (opf_dtype)e->dtype;
-    const opf_expr *step = stepped_near(b, to == OPF_BOOL ? OPF_OP_SIGN : OPF_OP_TRUNC, e->args[0], ea);
+    const opf_expr *step = to != OPF_BOOL && is_whole(e->args[0]) ? ea : stepped_near(b, to == OPF_BOOL ? OPF_OP_SIGN : OPF_OP_TRUNC, e->args[0], ea);
     if (!ea || to == OPF_BOOL || opf_dtype_bits(to) > 32) return step;
     const opf_expr *x = e->args[0]->dtype == OPF_FLOAT32 ? e->args[0] : opf_cast(b->pool, OPF_FLOAT32, e->args[0]);
     int64_t low, high;

@@ -115,7 +115,9 @@ static const opf_expr *any_unbounded(opf_bounding *b, const opf_stage *stage, co
 }
 
 /* Does a constant have numbers that a contraction may take as zeros? */
-static bool has_denormals(const opf_tensor *tensor) {
+static bool has_denormals(const opf_bounding *b, const factor *f) {
+    if (!f->is_input) return true;
+    const opf_tensor *tensor = b->inputs[f->load->index];
     bool plain = opf_tensor_is_plain(tensor);
     for (int64_t i = 0; i < tensor->elements; i++) {
         double x = fabs(plain ? (double)((const float *)tensor->data)[i] : opf_tensor_get(tensor, i));
@@ -132,7 +134,7 @@ static int add_sum_of_products(opf_bounding *b, const opf_stage *stage, double n
     for (int k = 0; k < 2; k++)
         if (!take_factor(b, body->args[k], &f[k])) return -1;
     for (int k = 0; k < 2; k++)
-        if (beside_constant(b, stage, k) && has_denormals(b->inputs[f[k].load->index])) return -1;
+        if (beside_constant(b, stage, k) && has_denormals(b, &f[k])) return -1;
     double share = roundoff(OPF_FLOAT32) + roundings * roundoff(stage->accumulator) + f[0].relative + f[1].relative + f[0].relative * f[1].relative;
     const opf_expr *all = sum_of(b, stage, f[0].size, f[1].size), *whole = plus(b, scaled(b, share, all), lost_below(b, stage, f, n));
     for (int k = 0; k < 2; k++) whole = plus(b, whole, scaled(b, 1 + f[k].relative, sum_of(b, stage, f[k].size, f[1 - k].error)));

@@ -98,7 +98,7 @@ static bool same_class(const opf_nest *a, const opf_nest *b) {
     return a->machine->lanes == b->machine->lanes && a->chosen.at[OPF_KNOB_COMPILER] == b->chosen.at[OPF_KNOB_COMPILER];
 }
 
-/* The usual class first, then the others as they come. */
+/* The usual class first, then the others as they come; what is left out takes no place. */
 static layout lay_out(const opf_program *program) {
     opf_arena *arena = program->module->arena;
     size_t n = program->kernels.count;
@@ -107,8 +107,9 @@ static layout lay_out(const opf_program *program) {
     bool *placed = OPF_ARRAY(arena, bool, n + 1);
     size_t count = 0;
     for (size_t i = 0; i < n; i++) {
-        placed[i] = opf_nest_is_usual(program->kernels.data[i].nest, program->machine);
-        if (placed[i]) order[count++] = (weighted){i, strlen(program->kernels.data[i].body)};
+        bool left_out = program->kernels.data[i].left_out;
+        placed[i] = left_out || opf_nest_is_usual(program->kernels.data[i].nest, program->machine);
+        if (placed[i] && !left_out) order[count++] = (weighted){i, strlen(program->kernels.data[i].body)};
     }
     spread(program, &out, order, count);
     for (size_t i = 0; i < n; i++) {
@@ -145,8 +146,13 @@ static opf_status emit_kernels(const opf_program *program, opf_text *texts) {
     }
     for (size_t i = 0; i < program->kernels.count; i++) {
         opf_text *file = &texts[files.file[i]];
+        const opf_program_kernel *kernel = &program->kernels.data[i];
         opf_text_add(file, "\n");
-        opf_status status = opf_emit_kernel(program->kernels.data[i].nest, program->kernels.data[i].name, file);
+        if (kernel->left_out) {
+            opf_text_printf(file, "void %s(const opf_args *args, int part, int parts) { (void)args, (void)part, (void)parts; }\n", kernel->name);
+            continue;
+        }
+        opf_status status = opf_emit_kernel(kernel->nest, kernel->name, file);
         if (status != OPF_OK) return status;
     }
     return OPF_OK;

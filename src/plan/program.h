@@ -52,6 +52,7 @@ typedef struct opf_program_kernel {
     const char *body;          /* text that equal kernels share */
     int n_symbols;
     const opf_symbol *const *symbols;
+    bool left_out;             /* its code is empty: nobody looks at what the program computes with it */
 } opf_program_kernel;
 
 typedef struct opf_step {

@@ -150,3 +150,16 @@ def lstm_8bit(k, element, directions, inputs, hidden, a_column):
 layers = [lstm_8bit(0, np.int8, 2, 10, 7, True), lstm_8bit(1, np.uint8, 1, 16, 16, False), lstm_8bit(2, np.int8, 1, 3, 33, True)]
 recurrent = h.make_graph([n[0] for n in layers], "recurrent_8bit", [n[1] for n in layers], [p for n in layers for p in n[2]], [c for n in layers for c in n[3]])
 onnx.save(h.make_model(recurrent, opset_imports=[h.make_opsetid("", 17), h.make_opsetid("com.microsoft", 1)], ir_version=8), os.path.join(OUT, "recurrent_8bit.onnx"))
+# An operator for each property that `verify --bisect` names: sums of terms of one sign and of both, a function, a rule for NaN, rounding.
+save("properties", [N("MatMul", ["x", "w"], ["products"], name="products"), N("Add", ["products", "bias"], ["moved"], name="bias"),
+                    N("Mul", ["x", "x"], ["squares"], name="squares"), N("ReduceSum", ["squares", "axis"], ["energy"], name="energy", keepdims=0),
+                    N("Mul", ["x", "y"], ["crossed"], name="crossed"), N("ReduceSum", ["crossed", "axis"], ["balance"], name="balance", keepdims=0),
+                    N("Erf", ["x"], ["e"], name="erf"), N("Mul", ["e", "y"], ["curve"], name="curve"),
+                    N("Max", ["x", "y"], ["larger"], name="larger"), N("Add", ["larger", "x"], ["above"], name="above"),
+                    N("Round", ["x"], ["whole"], name="whole"), N("Sub", ["x", "whole"], ["rest"], name="rest"),
+                    N("Cast", ["y"], ["steps"], name="steps", to=T.INT32), N("Add", ["steps", "one"], ["counted"], name="counted"),
+                    N("Mul", ["y", "two"], ["wide"], name="wide"), N("QuantizeLinear", ["wide", "step", "zero"], ["code"], name="code")],
+     [port("x", [16, 64]), port("y", [16, 64])],
+     [port("moved", [16, 24]), port("energy", [16]), port("balance", [16]), port("curve", [16, 64]), port("above", [16, 64]), port("rest", [16, 64]), port("counted", [16, 64], T.INT32), port("code", [16, 64], T.UINT8)],
+     [constant("w", np.random.default_rng(7).standard_normal((64, 24)).astype(np.float32)), constant("bias", np.linspace(-1, 1, 24, dtype=np.float32)), constant("axis", np.array([1], np.int64)),
+      constant("two", np.float32(2)), constant("one", np.int32(1)), constant("step", np.float32(0.5)), constant("zero", np.uint8(128))])
