@@ -36,6 +36,8 @@ static void split(opf_building *b, const char *targets) {
 
 /* Does every processor that runs `a` run `b`? */
 static bool asks_no_more(const opf_machine *b, const opf_machine *a) {
+    const char *architecture = opf_machine_architecture(b);
+    if (architecture && opf_machine_architecture(a) != architecture) return false;
     for (const char *const *wanted = opf_machine_features(b); *wanted; wanted++) {
         bool found = false;
         for (const char *const *f = opf_machine_features(a); *f; f++) found = found || strcmp(*f, *wanted) == 0;
@@ -66,7 +68,7 @@ static opf_status name_versions(opf_building *b) {
             if (asks_no_more(b->versions[before].named.machine, row))
                 return refuse(b, opf_arena_printf(b->arena, "the version for %s would never be chosen: every processor that runs it runs the one for %s, which stands before it", row->name,
                                                   b->versions[before].named.machine->name),
-                              "name the targets from the best to the least: x86-64-v4,x86-64-v3,generic");
+                              "name the targets from the best to the least: x86-64-v4,x86-64-v3,generic, or aarch64,generic");
     }
     return OPF_OK;
 }

@@ -67,6 +67,7 @@ typedef struct opf_library {
     const char *checksum;      /* of that file */
     const char *data;          /* the file with the block, as the assembler is to find it; not read where the caller gives it */
     bool constants_given;      /* the caller of the functions hands over the block */
+    bool one_file;             /* set by opf_emit_plain: the program's functions stand in the same file */
     int64_t data_bytes;
     uint64_t data_checksum;    /* FNV-1a of the block */
     const int64_t *data_offsets;

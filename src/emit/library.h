@@ -27,17 +27,20 @@ void opf_emit_library_run(const opf_library *library, opf_entry_form form, opf_t
 void opf_emit_library_data(const opf_library *library, opf_text *out);
 /* The table of a version's functions; `there` false: without them. */
 void opf_emit_version_table(const opf_library *library, bool there, opf_text *out);
-/* What the compiler must define for a version's file to hold anything, as an expression of #if. */
+/* What the compiler must define for the file of a version that is not for any machine to hold anything, as an expression of #if. */
 void opf_emit_version_condition(const opf_machine *machine, opf_text *out);
 /* What the header of several versions says more. */
 void opf_emit_versions_interface(const opf_program *program, const opf_library *library, opf_text *out);
-/* All functions behind the program's own `opf_entry`, which has been declared. */
+/* The program's functions as the interface calls them: by the entry table `opf_entry`, which has been declared, or by their own names. */
+typedef enum opf_program_function { OPF_PROGRAM_SOLVE, OPF_PROGRAM_OUTPUT_DIMS, OPF_PROGRAM_OUTPUT_MOST, OPF_PROGRAM_WORKSPACE, OPF_PROGRAM_RUN } opf_program_function;
+const char *opf_library_calls(const opf_library *library, opf_program_function function);
+/* All functions behind the program's own. */
 void opf_emit_library_functions(const opf_program *program, const opf_library *library, opf_text *out);
 
 /* Of these, those that deal in sizes. What the solver refuses has numbers behind those of the program's checks and of the inputs bound
  * by value; the problems' texts, in order; the largest number. (library_sizes.c) */
 void opf_emit_library_sizes(const opf_program *program, const opf_library *library, opf_text *out);
-const char *opf_library_solver(const opf_program *program); /* the name of the function that gives symbols or a problem */
+const char *opf_library_solver(const opf_program *program, const opf_library *library); /* the name of the function that gives symbols or a problem */
 void opf_emit_size_problems(const opf_program *program, opf_text *out);
 size_t opf_library_most_problem(const opf_program *program);
 

@@ -13,7 +13,18 @@ static bool is_open(const opf_value *input) {
 
 static size_t first_number(const opf_program *program) { return program->checks.count + program->module->bound.count + 1; }
 
-const char *opf_library_solver(const opf_program *program) { return program->n_symbols ? "take_sizes" : "opf_entry.solve"; }
+const char *opf_library_calls(const opf_library *library, opf_program_function function) {
+    static const char *const names[][2] = {
+        [OPF_PROGRAM_SOLVE] = {"opf_entry.solve", "solve"},
+        [OPF_PROGRAM_OUTPUT_DIMS] = {"opf_entry.output_dims", "dims_of_output"},
+        [OPF_PROGRAM_OUTPUT_MOST] = {"opf_entry.output_most", "most_of_output"},
+        [OPF_PROGRAM_WORKSPACE] = {"opf_entry.workspace_bytes", "workspace_bytes"},
+        [OPF_PROGRAM_RUN] = {"opf_entry.run", "run"},
+    };
+    return names[function][library->one_file];
+}
+
+const char *opf_library_solver(const opf_program *program, const opf_library *library) { return program->n_symbols ? "take_sizes" : opf_library_calls(library, OPF_PROGRAM_SOLVE); }
 
 static void emit_inputs(const opf_program *program, opf_text *out) {
     const opf_graph *graph = program->fusion->graph;
@@ -49,19 +60,19 @@ void opf_emit_size_problems(const opf_program *program, opf_text *out) {
 }
 
 /* The outputs that the caller makes room for. */
-static void emit_outputs(const opf_program *program, opf_text *out) {
+static void emit_outputs(const opf_program *program, const opf_library *library, opf_text *out) {
     for (size_t i = 0; i < program->outputs.count; i++) {
         const opf_value *value = program->outputs.data[i];
         bool found = value->list != NULL;
         for (int k = 0; k < value->rank && !found; k++) found = opf_dim_is_unbounded(program->module, value->dims[k]);
         if (found) continue;
-        opf_text_printf(out, "    opf_entry.output_most(symbols, %zu, dims);\n    if (!has_room(dims, %d, %zu)) return %zu;\n", i, value->rank, opf_dtype_bytes(value->dtype, 1),
-                        last_number(program));
+        opf_text_printf(out, "    %s(symbols, %zu, dims);\n    if (!has_room(dims, %d, %zu)) return %zu;\n", opf_library_calls(library, OPF_PROGRAM_OUTPUT_MOST), i, value->rank,
+                        opf_dtype_bytes(value->dtype, 1), last_number(program));
     }
 }
 
 /* What takes the place of the program's own `solve`. */
-static void emit_solver(const opf_program *program, opf_text *out) {
+static void emit_solver(const opf_program *program, const opf_library *library, opf_text *out) {
     if (!program->n_symbols) return;
     opf_text_add(out, "/* Has an array of these sizes room in any memory? */\n"
                       "static int has_room(const int64_t *dims, int rank, int64_t element_bytes) {\n"
@@ -74,22 +85,22 @@ static void emit_solver(const opf_program *program, opf_text *out) {
                       "/* The sizes that the program calls by names, from the inputs' shapes; gives 0, or the number of the problem. */\n"
                       "static int take_sizes(const int64_t *const *input_dims, int64_t *symbols) {\n");
     emit_inputs(program, out);
-    opf_text_printf(out, "    int problem = opf_entry.solve(input_dims, symbols);\n    if (problem) return problem;\n    int64_t dims[%d];\n", OPF_MAX_RANK);
-    emit_outputs(program, out);
-    opf_text_printf(out, "    return opf_entry.workspace_bytes(symbols, 1) ? 0 : %zu;\n}\n\n", last_number(program));
+    opf_text_printf(out, "    int problem = %s(input_dims, symbols);\n    if (problem) return problem;\n    int64_t dims[%d];\n", opf_library_calls(library, OPF_PROGRAM_SOLVE), OPF_MAX_RANK);
+    emit_outputs(program, library, out);
+    opf_text_printf(out, "    return %s(symbols, 1) ? 0 : %zu;\n}\n\n", opf_library_calls(library, OPF_PROGRAM_WORKSPACE), last_number(program));
 }
 
 void opf_emit_library_sizes(const opf_program *program, const opf_library *library, opf_text *out) {
-    const char *solver = opf_library_solver(program);
+    const char *solver = opf_library_solver(program, library);
     size_t symbols = program->n_symbols ? program->n_symbols : 1;
-    emit_solver(program, out);
+    emit_solver(program, library, out);
     const char *linkage = opf_library_linkage(library), *name = opf_library_prefix(library);
     opf_text_printf(out, "%sint %s_output_dims(const int64_t *const *input_dims, int output, int64_t *dims) {\n    int64_t symbols[%zu];\n"
-                         "    int problem = %s(input_dims, symbols);\n    if (!problem) opf_entry.output_most(symbols, output, dims);\n    return problem;\n}\n\n",
-                    linkage, name, symbols, solver);
+                         "    int problem = %s(input_dims, symbols);\n    if (!problem) %s(symbols, output, dims);\n    return problem;\n}\n\n",
+                    linkage, name, symbols, solver, opf_library_calls(library, OPF_PROGRAM_OUTPUT_MOST));
     opf_text_printf(out, "%ssize_t %s_workspace_bytes_on(const int64_t *const *input_dims, int threads) {\n    int64_t symbols[%zu];\n"
-                         "    return %s(input_dims, symbols) ? 0 : opf_entry.workspace_bytes(symbols, threads);\n}\n\n",
-                    linkage, name, symbols, solver);
+                         "    return %s(input_dims, symbols) ? 0 : %s(symbols, threads);\n}\n\n",
+                    linkage, name, symbols, solver, opf_library_calls(library, OPF_PROGRAM_WORKSPACE));
     if (library->version) return;
     opf_text_printf(out, "size_t %s_workspace_bytes(const int64_t *const *input_dims) { return %s_workspace_bytes_on(input_dims, 1); }\n\n", name, name);
 }

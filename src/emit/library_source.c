@@ -91,7 +91,8 @@ static void emit_problems(const opf_program *program, const opf_library *library
         opf_text_add(out, "' must hold the value that the program was made for\",\n");
     }
     opf_emit_size_problems(program, out);
-    opf_text_printf(out, "    };\n    return number < 0 ? \"a step could not be done: heap->problem says why\" : number <= %zu ? problems[number] : \"unknown problem\";\n}\n", opf_library_most_problem(program));
+    opf_text_printf(out, "    };\n    return number < 0 ? \"a step could not be done%s\" : number <= %zu ? problems[number] : \"unknown problem\";\n}\n",
+                    library->takes_memory ? ": heap->problem says why" : "", opf_library_most_problem(program));
 }
 
 /* The values of bound inputs, and a function that gives the number of the one that differs, counted from 1. */
@@ -126,7 +127,7 @@ static void emit_given_weights(const opf_program *program, const opf_library *li
 /* NAME_run_on does the work of all. */
 static void emit_run_on(const opf_program *program, const opf_library *library, size_t symbols, opf_text *out) {
     opf_emit_library_head(library, OPF_ENTRY_RUN_ON, out);
-    opf_text_printf(out, " {\n    int64_t symbols[%zu];\n    int problem = %s(input_dims, symbols);\n    if (problem) return problem;\n", symbols, opf_library_solver(program));
+    opf_text_printf(out, " {\n    int64_t symbols[%zu];\n    int problem = %s(input_dims, symbols);\n    if (problem) return problem;\n", symbols, opf_library_solver(program, library));
     if (program->module->bound.count) opf_text_printf(out, "    if ((problem = find_other(inputs))) return %zu + problem;\n", program->checks.count);
     emit_given_weights(program, library, out);
     if (library->takes_memory) opf_text_add(out, "    heap->problem = 0;\n");
@@ -136,9 +137,9 @@ static void emit_run_on(const opf_program *program, const opf_library *library, 
     if (program->packed_bytes && library->constants_given) opf_text_printf(out, ",\n                             .packed = (char *)weights + %lld", (long long)library->packed_offset);
     else if (program->packed_bytes) opf_text_printf(out, ",\n                             .packed = (void *)(%s_data + %lld)", library->name, (long long)library->packed_offset);
     opf_text_add(out, "};\n");
-    opf_text_printf(out, "    problem = opf_entry.run(&frame);\n    for (int k = 0; k < %zu && output_dims && !problem; k++)\n"
-                         "        if (output_dims[k]) opf_entry.output_dims(symbols, k, output_dims[k]);\n    return problem;\n}\n\n",
-                    program->fusion->graph->outputs.count);
+    opf_text_printf(out, "    problem = %s(&frame);\n    for (int k = 0; k < %zu && output_dims && !problem; k++)\n"
+                         "        if (output_dims[k]) %s(symbols, k, output_dims[k]);\n    return problem;\n}\n\n",
+                    opf_library_calls(library, OPF_PROGRAM_RUN), program->fusion->graph->outputs.count, opf_library_calls(library, OPF_PROGRAM_OUTPUT_DIMS));
 }
 
 void opf_emit_library_run(const opf_library *library, opf_entry_form form, opf_text *out) {

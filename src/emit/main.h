@@ -29,9 +29,6 @@ void opf_emit_prelude(const opf_program *program, bool is_main, opf_text *out);
  * needs. */
 void opf_emit_prelude_for(const opf_program *program, const char *header, const char *needing, opf_text *out);
 void opf_emit_lanes(int lanes, opf_text *out); /* before the prelude of a file whose vectors are narrower than the machine's */
-/* The table opf_entry; linkage is "" or "static ". */
-void opf_emit_entry_table(const opf_program *program, const char *linkage, bool with_prepare, opf_text *out);
-
 /* Takes the memory of a buffer whose size has no bound, `bytes` of it, in step `index`; nothing for other buffers. */
 void opf_emit_take(const opf_program *program, int buffer, opf_dim bytes, int index, opf_text *out);
 /* Ends the run where step `index` could not be done. */

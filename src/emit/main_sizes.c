@@ -1,4 +1,5 @@
 /* The functions of a program's main file that deal in sizes: solve, output_dims, slots, workspace_bytes. */
+#include "base/checked.h"
 #include "emit/main.h"
 #include "ops/counts.h"
 
@@ -18,6 +19,7 @@ void opf_emit_size(opf_dim dim, opf_text *out) {
     if (dim->kind == OPF_EXPR_BINARY && dim->op == OPF_OP_MUL) size_call("opf_times", dim, out);
     else if (dim->kind == OPF_EXPR_BINARY && dim->op == OPF_OP_ADD) size_call("opf_plus", dim, out);
     else if (dim->kind == OPF_EXPR_BINARY && dim->op == OPF_OP_MAX) size_call("opf_larger", dim, out);
+    else if (dim->kind == OPF_EXPR_BINARY && dim->op == OPF_OP_MIN) size_call("opf_smaller", dim, out);
     else if (dim->kind == OPF_EXPR_BINARY && dim->op == OPF_OP_FLOORDIV) size_call("opf_floordiv_i64", dim, out);
     else {
         if (!is_simple(dim)) opf_text_add(out, "(");
@@ -105,7 +107,7 @@ static void emit_output_dims(const opf_program *program, bool most, opf_text *ou
         const opf_value *value = program->outputs.data[i];
         for (int k = 0; k < value->rank; k++, axes++) opf_mentions_add(&mentions, output_dim(program, value, k, most));
     }
-    opf_text_printf(out, "static void %s(const int64_t *symbols, int output, int64_t *dims) {\n    (void)symbols;\n", most ? "output_most" : "output_dims");
+    opf_text_printf(out, "static void %s(const int64_t *symbols, int output, int64_t *dims) {\n    (void)symbols;\n", most ? "most_of_output" : "dims_of_output");
     if (!axes) opf_text_add(out, "    (void)dims;\n");
     opf_mentions_print(&mentions, "symbols", out);
     opf_text_add(out, "    switch (output) {\n");
@@ -157,6 +159,25 @@ static void emit_slot(const opf_slot *slot, opf_text *out) {
     }
 }
 
+/* To whole lines; false where there is no such number. */
+static bool pad(int64_t *bytes) {
+    if (*bytes < 0 || !opf_checked_add(*bytes, 63, bytes)) return false;
+    *bytes = *bytes / 64 * 64;
+    return true;
+}
+
+/* What a slot takes where all of its sizes are known. */
+static bool has_known_bytes(const opf_program *program, size_t index, int64_t *bytes) {
+    const opf_slot *slot = &program->slots.data[index];
+    int64_t size;
+    *bytes = 0;
+    for (size_t i = 0; i < slot->sizes.count && opf_slot_used(program, index); i++) {
+        if (!opf_is_int(slot->sizes.data[i], &size) || size < 0) return false;
+        if (size > *bytes) *bytes = size;
+    }
+    return pad(bytes);
+}
+
 /* `slots` gives the offset of each slot, of the scratch behind them, and the whole without scratch. */
 static void emit_slots(const opf_program *program, opf_text *out) {
     opf_mentions mentions = opf_mentions_new(program, program->module->arena);
@@ -166,11 +187,18 @@ static void emit_slots(const opf_program *program, opf_text *out) {
                       "static int slots(const int64_t *symbols, int64_t *at) {\n    (void)symbols;\n");
     opf_mentions_print(&mentions, "symbols", out);
     opf_text_add(out, "    at[0] = 0;\n");
+    int64_t so_far = 0, bytes;
+    bool known = true;
     for (size_t s = 0; s < program->slots.count; s++) {
-        opf_text_printf(out, "    at[%zu] = opf_plus(at[%zu], opf_pad64(", s + 1, s);
-        if (opf_slot_used(program, s)) emit_slot(&program->slots.data[s], out);
-        else opf_text_add(out, "0");
-        opf_text_add(out, "));\n");
+        bool own = has_known_bytes(program, s, &bytes);
+        known = known && own && opf_checked_add(so_far, bytes, &so_far);
+        if (known) opf_text_printf(out, "    at[%zu] = %lld;\n", s + 1, (long long)so_far);
+        else if (own) opf_text_printf(out, "    at[%zu] = opf_plus(at[%zu], %lld);\n", s + 1, s, (long long)bytes);
+        else {
+            opf_text_printf(out, "    at[%zu] = opf_plus(at[%zu], opf_pad64(", s + 1, s);
+            emit_slot(&program->slots.data[s], out);
+            opf_text_add(out, "));\n");
+        }
     }
     opf_text_printf(out, "    return opf_fits(at[%zu]);\n}\n\n", program->slots.count);
 }
@@ -179,19 +207,32 @@ static void emit_scratch(const opf_program *program, opf_text *out) {
     opf_mentions mentions = opf_mentions_new(program, program->module->arena);
     for (size_t i = 0; i < program->steps.count; i++)
         if (program->steps.data[i].nest && !opf_step_finds_scratch(program, &program->steps.data[i])) opf_mentions_add(&mentions, opf_dim_most(program->module, program->steps.data[i].nest->scratch_bytes));
-    opf_text_add(out, "/* Scratch of one part: as much as the neediest step. */\nstatic int64_t scratch_bytes(const int64_t *symbols) {\n"
-                      "    (void)symbols;\n    int64_t most = 0;\n");
-    opf_mentions_print(&mentions, "symbols", out);
+    opf_text open = {0};
+    int64_t largest = 0;
     opf_map seen = opf_map_new(program->module->arena);
     for (size_t i = 0; i < program->steps.count; i++) {
         const opf_nest *nest = program->steps.data[i].nest;
+        int64_t bytes;
         if (!nest || opf_is_value(nest->scratch_bytes, 0) || opf_step_finds_scratch(program, &program->steps.data[i]) || opf_map_has(&seen, nest->scratch_bytes)) continue;
         opf_map_set(&seen, nest->scratch_bytes, (void *)nest);
-        opf_text_add(out, "    most = opf_larger(most, ");
-        opf_emit_size(opf_dim_most(program->module, nest->scratch_bytes), out);
-        opf_text_add(out, ");\n");
+        opf_dim most = opf_dim_most(program->module, nest->scratch_bytes);
+        if (opf_is_int(most, &bytes)) {
+            largest = bytes > largest ? bytes : largest;
+            continue;
+        }
+        opf_text_add(&open, "    most = opf_larger(most, ");
+        opf_emit_size(most, &open);
+        opf_text_add(&open, ");\n");
     }
-    opf_text_add(out, "    return opf_pad64(most);\n}\n\n");
+    opf_text_add(out, "/* Scratch of one part: as much as the neediest step. */\nstatic int64_t scratch_bytes(const int64_t *symbols) {\n    (void)symbols;\n");
+    if (open.length) {
+        opf_text_printf(out, "    int64_t most = %lld;%s\n", (long long)largest, largest ? " // of those whose sizes are fixed" : "");
+        opf_mentions_print(&mentions, "symbols", out);
+        opf_text_printf(out, "%s    return opf_pad64(most);\n}\n\n", opf_text_string(&open));
+    } else {
+        opf_text_printf(out, "    return %lld;\n}\n\n", (long long)(pad(&largest) ? largest : INT64_MAX));
+    }
+    opf_text_free(&open);
 }
 
 static void emit_workspace_bytes(const opf_program *program, opf_text *out) {
@@ -208,7 +249,7 @@ void opf_emit_main_sizes(const opf_program *program, opf_text *out) {
     emit_solve(program, out);
     emit_output_dims(program, false, out);
     if (opf_program_has_counts(program)) emit_output_dims(program, true, out);
-    else opf_text_add(out, "static void output_most(const int64_t *symbols, int output, int64_t *dims) { output_dims(symbols, output, dims); }\n\n");
+    else opf_text_add(out, "static void most_of_output(const int64_t *symbols, int output, int64_t *dims) { dims_of_output(symbols, output, dims); }\n\n");
     emit_slots(program, out);
     if (opf_program_has_scratch(program)) emit_scratch(program, out);
     emit_workspace_bytes(program, out);

@@ -110,6 +110,18 @@ static void emit_scratch_of_step(const opf_step *step, int index, opf_text *out)
     opf_emit_step_failed(index, out);
 }
 
+/* Work of a point times points: a number where they are known. */
+static void emit_work(const opf_step *step, opf_text *out) {
+    int64_t points;
+    if (opf_is_int(step->points, &points)) {
+        opf_text_printf(out, ", %.0f.0", step->work * (double)points);
+        return;
+    }
+    opf_text_printf(out, ", %.0f.0 * (", step->work);
+    opf_emit_dim(step->points, out);
+    opf_text_add(out, ")");
+}
+
 static void emit_kernel_call(const opf_program *program, const opf_step *step, int index, opf_text *out) {
     const opf_program_kernel *kernel = &program->kernels.data[step->kernel];
     bool scratch = !opf_is_value(step->nest->scratch_bytes, 0), found = opf_step_finds_scratch(program, step);
@@ -124,9 +136,8 @@ static void emit_kernel_call(const opf_program *program, const opf_step *step, i
                     found ? "own_scratch" : scratch ? "scratch" : "0", found ? "own_stride" : scratch ? "stride" : "0");
     opf_text_printf(out, "        opf_call(frame->hook, %d, %s, &args, ", index, kernel->name);
     opf_emit_dim(step->units, out);
-    opf_text_printf(out, ", %.0f.0 * (", step->work);
-    opf_emit_dim(step->points, out);
-    opf_text_add(out, "));\n");
+    emit_work(step, out);
+    opf_text_add(out, ");\n");
 }
 
 /* ---- copies and fills ---- */

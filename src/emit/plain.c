@@ -4,9 +4,10 @@
 
 /* The file of a version is empty where the compiler makes code for a machine that lacks what it asks for. */
 static void begin_version(const opf_machine *machine, opf_text *out) {
-    if (!*opf_machine_features(machine)) return;
-    opf_text_add(out, "/* Without these (compiler flags: ");
-    opf_text_printf(out, "%s) there is nothing here, and another version is chosen. */\n#if ", machine->flags);
+    if (!opf_machine_architecture(machine)) return;
+    if (*machine->flags) opf_text_printf(out, "/* Without these (compiler flags: %s)", machine->flags);
+    else opf_text_printf(out, "/* Compiled for anything else than %s", machine->name);
+    opf_text_add(out, " there is nothing here, and another version is chosen. */\n#if ");
     opf_emit_version_condition(machine, out);
     opf_text_add(out, "\n\n");
 }
@@ -14,7 +15,7 @@ static void begin_version(const opf_machine *machine, opf_text *out) {
 static void end_version(const opf_library *library, opf_text *out) {
     if (!library->version) return;
     opf_emit_version_table(library, true, out);
-    if (!*opf_machine_features(library->version->machine)) return;
+    if (!opf_machine_architecture(library->version->machine)) return;
     opf_text_add(out, "\n#else\n");
     opf_emit_version_table(library, false, out);
     opf_text_add(out, "\n#endif\n");
@@ -26,7 +27,8 @@ static void emit_head(const opf_program *program, const opf_library *library, co
     opf_text_printf(out, ", written by opfuse as plain C11 for %s (%d floats a vector). %s is its manual.\n *\n"
                          " * From here to the first kernel: the helpers that it calls, no more. Then one function a kernel, behind the register tiles that it is the first to\n"
                          " * call; then `run`, which calls them step by step. The banner of a kernel names the operators of the model that it computes, its buffers p0, p1, …\n"
-                         " * with their types and shapes, what it computes in formulas s0, s1, … over axes v0, v1, …, and how much work that is. */\n",
+                         " * with their types and shapes, what it computes in formulas s0, s1, … over axes v0, v1, …, how much work that is, and its loops or how it is tiled:\n"
+                         " * `parts share i_0 { i_1, reduce }` is a loop over i_0, of which each part of a call takes a share; in it a loop over i_1, then a reduction. */\n",
                     program->machine->name, program->machine->lanes, header);
     opf_text_printf(out, "#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n"
                          "#pragma clang diagnostic ignored \"-Wunknown-warning-option\"\n#pragma clang diagnostic ignored \"-Wbitwise-instead-of-logical\"\n"
@@ -68,17 +70,18 @@ static opf_status emit_body(const opf_program *program, const opf_library *libra
     opf_text_add(out, "\n/* ---- the program ---- */\n\n");
     opf_emit_main_sizes(program, out);
     opf_emit_main_run(program, out);
-    opf_emit_entry_table(program, "static ", false, out);
     opf_text_add(out, "\n/* ---- the interface ---- */\n\n");
     opf_emit_library_functions(program, library, out);
     end_version(library, out);
     return OPF_OK;
 }
 
-opf_status opf_emit_plain(const opf_program *program, const opf_library *library, const char *header, opf_text *out) {
+opf_status opf_emit_plain(const opf_program *program, const opf_library *given, const char *header, opf_text *out) {
     opf_text body = {0}, interface = {0};
+    opf_library own = *given, *library = &own;
+    own.one_file = true;
     opf_status status = emit_body(program, library, &body);
-    opf_library whole = *library;
+    opf_library whole = own;
     whole.version = NULL;
     opf_emit_library_header(program, &whole, &interface);
     emit_head(program, library, header, out);

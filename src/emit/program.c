@@ -166,20 +166,14 @@ static void emit_declarations(const opf_program *program, opf_text *out) {
     opf_text_add(out, "\n");
 }
 
-void opf_emit_entry_table(const opf_program *program, const char *linkage, bool with_prepare, opf_text *out) {
-    opf_text_printf(out, "%sconst opf_entry_table opf_entry = {\n", linkage);
+static void emit_entry(const opf_program *program, opf_text *out) {
+    opf_text_add(out, "#if defined(__GNUC__)\n__attribute__((visibility(\"default\")))\n#endif\nextern const opf_entry_table opf_entry;\nconst opf_entry_table opf_entry = {\n");
     opf_text_printf(out, "    .abi = OPF_ABI_VERSION,\n    .n_inputs = %zu,\n    .n_outputs = %zu,\n    .n_symbols = %zu,\n",
                     program->fusion->graph->inputs.count, program->outputs.count, program->n_symbols);
     opf_text_printf(out, "    .n_weights = %zu,\n    .n_prepare = %zu,\n    .n_steps = %zu,\n    .n_guards = %zu,\n    .takes_memory = %d,\n    .packed_bytes = %lld,\n",
-                    program->weights.count, with_prepare ? program->prepare.count : 0, program->steps.count, program->checks.count, opf_program_takes_memory(program), (long long)program->packed_bytes);
-    opf_text_add(out, "    .solve = solve,\n    .output_dims = output_dims,\n    .output_most = output_most,\n    .workspace_bytes = workspace_bytes,\n"
-                      "    .run = run,\n");
-    opf_text_add(out, with_prepare ? "    .prepare = prepare,\n};\n" : "};\n");
-}
-
-static void emit_entry(const opf_program *program, opf_text *out) {
-    opf_text_add(out, "#if defined(__GNUC__)\n__attribute__((visibility(\"default\")))\n#endif\nextern const opf_entry_table opf_entry;\n");
-    opf_emit_entry_table(program, "", true, out);
+                    program->weights.count, program->prepare.count, program->steps.count, program->checks.count, opf_program_takes_memory(program), (long long)program->packed_bytes);
+    opf_text_add(out, "    .solve = solve,\n    .output_dims = dims_of_output,\n    .output_most = most_of_output,\n    .workspace_bytes = workspace_bytes,\n"
+                      "    .run = run,\n    .prepare = prepare,\n};\n");
 }
 
 static void emit_main(const opf_program *program, opf_text *out) {

@@ -61,7 +61,7 @@ static const char helpers[] =
     "    size_t bytes = sizes[p->kind];\n"
     "    for (int k = 0; k < p->rank; k++) bytes *= (size_t)most[k];\n"
     "    void *room = calloc(1, bytes + 64);\n"
-    "    if (!room) exit((fprintf(stderr, \"no memory\\n\"), 1));\n"
+    "    if (!room) {\n        fprintf(stderr, \"no memory\\n\");\n        exit(1);\n    }\n"
     "    return room;\n"
     "}\n\n"
     "static float half(uint16_t bits) {\n"
@@ -105,7 +105,7 @@ static const char helpers[] =
 
 static void emit_constants(const opf_self_test *test, const char *upper, opf_text *out) {
     if (!test->constants) return;
-    opf_text_printf(out, "    const char *weights = read_file(\"%s\", %s_WEIGHTS_BYTES);\n    uint64_t checksum = 0xcbf29ce484222325u;\n"
+    opf_text_printf(out, "    char *weights = read_file(\"%s\", %s_WEIGHTS_BYTES);\n    uint64_t checksum = 0xcbf29ce484222325u;\n"
                          "    for (size_t i = 0, n = %s_WEIGHTS_BYTES; i < n; i++) checksum = (checksum ^ (unsigned char)weights[i]) * 0x100000001b3u;\n"
                          "    if (checksum != %s_WEIGHTS_CHECKSUM) {\n        fprintf(stderr, \"%s is damaged, or belongs to another build\\n\");\n        return 1;\n    }\n",
                     test->constants, upper, upper, upper, test->constants);
@@ -117,15 +117,15 @@ static void emit_check(const opf_library *library, const opf_self_test *test, co
     bool several = library->n_versions > 0;
     opf_text_printf(out, "static int check(%sconst void *const *in, const int64_t *const *dims, const char *data%s) {\n    void *out[%s_OUTPUTS];\n    int64_t most[16];\n",
                     several ? "int version, " : "", test->constants ? ", const void *weights" : "", upper);
-    opf_text_printf(out, "    for (int k = 0; k < %s_OUTPUTS; k++) {\n        if (%s_output_dims(dims, k, most) == 0) out[k] = make_room(&outputs[k], most);\n"
-                         "        else return fprintf(stderr, \"the stored shapes are refused\\n\"), 1;\n    }\n",
+    opf_text_printf(out, "    for (int k = 0; k < %s_OUTPUTS; k++) {\n        if (%s_output_dims(dims, k, most) != 0) {\n            fprintf(stderr, \"the stored shapes are refused\\n\");\n            return 1;\n        }\n"
+                         "        out[k] = make_room(&outputs[k], most);\n    }\n",
                     upper, name);
     opf_text_printf(out, several ? "    size_t bytes = %s_workspace_bytes_as(version, dims, 1);\n" : "    size_t bytes = %s_workspace_bytes(dims);\n", name);
     opf_text_add(out, "    void *workspace = aligned_alloc(64, (bytes + 63) / 64 * 64);\n"
-                      "    if (!bytes || !workspace) return fprintf(stderr, \"no workspace of %zu bytes\\n\", bytes), 1;\n");
+                      "    if (!bytes || !workspace) {\n        fprintf(stderr, \"no workspace of %zu bytes\\n\", bytes);\n        return 1;\n    }\n");
     opf_text_printf(out, several ? "    int problem = %s_run_as(version, in, dims, out, 0, workspace%s, 0);\n" : "    int problem = %s_run(in, dims, out, workspace%s);\n", name,
                     test->constants ? ", weights" : "");
-    opf_text_printf(out, "    if (problem) return fprintf(stderr, \"%%s\\n\", %s_problem(problem)), 1;\n", name);
+    opf_text_printf(out, "    if (problem) {\n        fprintf(stderr, \"%%s\\n\", %s_problem(problem));\n        return 1;\n    }\n", name);
     if (several) opf_text_printf(out, "    printf(\"model %%s for %%s, workspace of %%zu bytes\\n\", %s_MODEL_CHECKSUM, %s_version_name(version), bytes);\n", upper, name);
     else opf_text_printf(out, "    printf(\"model %%s, workspace of %%zu bytes\\n\", %s_MODEL_CHECKSUM, bytes);\n", upper);
     opf_text_printf(out, "    int wrong = 0;\n    for (int k = 0; k < %s_OUTPUTS; k++) {\n        wrong += compare(&outputs[k], out[k], data + outputs[k].offset);\n        free(out[k]);\n    }\n"
@@ -134,8 +134,9 @@ static void emit_check(const opf_library *library, const opf_self_test *test, co
 
 static void emit_main(const opf_program *program, const opf_library *library, const opf_self_test *test, const char *upper, opf_text *out) {
     size_t n_inputs = program->fusion->graph->inputs.count;
+    const char *given_back = test->constants ? "    free(weights);\n    free(data);\n" : "    free(data);\n";
     const char *arguments = test->constants ? "in, dims, data, weights" : "in, dims, data";
-    opf_text_printf(out, "int main(void) {\n    const char *data = read_file(\"%s\", %lld);\n", test->data, (long long)test->data_bytes);
+    opf_text_printf(out, "int main(void) {\n    char *data = read_file(\"%s\", %lld);\n", test->data, (long long)test->data_bytes);
     emit_constants(test, upper, out);
     opf_text_printf(out, "    const void *in[%zu] = {0};\n    const int64_t *dims[%zu] = {0};\n", n_inputs + 1, n_inputs + 1);
     if (n_inputs)
@@ -143,12 +144,12 @@ static void emit_main(const opf_program *program, const opf_library *library, co
     else
         opf_text_add(out, "    (void)inputs;\n");
     if (!library->n_versions) {
-        opf_text_printf(out, "    return check(%s) != 0;\n}\n", arguments);
+        opf_text_printf(out, "    int wrong = check(%s);\n%s    return wrong != 0;\n}\n", arguments, given_back);
         return;
     }
     opf_text_printf(out, "    int wrong = 0, ran = 0;\n    for (int version = 0; version < %s_VERSIONS; version++) {\n        if (%s_version_runs(version)) ran++, wrong += check(version, %s);\n"
-                         "        else printf(\"not for this processor, or compiled without its flags: %%s\\n\", %s_version_name(version));\n    }\n    return wrong != 0 || !ran;\n}\n",
-                    upper, library->name, arguments, library->name);
+                         "        else printf(\"not for this processor, or compiled without its flags: %%s\\n\", %s_version_name(version));\n    }\n%s    return wrong != 0 || !ran;\n}\n",
+                    upper, library->name, arguments, library->name, given_back);
 }
 
 void opf_emit_self_test(const opf_program *program, const opf_library *library, const opf_self_test *test, opf_text *out) {

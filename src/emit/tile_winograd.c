@@ -52,7 +52,8 @@ static void print_filters(opf_tile_printer *p) {
         if (opf_expr_has_var(tile->a.value, k)) offset = opf_add(p->pool, opf_mul(p->pool, offset, tile->axes[k].extent), opf_var(p->pool, k));
     const opf_expr *size = opf_mul(p->pool, rounded(p->pool, tile->rows, tile->block_rows), tile->depth);
     offset = opf_mul(p->pool, offset, opf_mul(p->pool, size, opf_int(p->pool, products_of(tile))));
-    opf_tile_line(p, "const float *restrict filters = p%d + %s;", p->n_inputs + (int)p->group->results.count + tile->a.packed, print(p, offset));
+    const char *packed = opf_arena_printf(opf_pool_arena(p->pool), "p%d", p->n_inputs + (int)p->group->results.count + tile->a.packed);
+    opf_tile_line(p, "const float *restrict filters = %s;", opf_tile_place(p, packed, offset));
 }
 
 static void print_input(opf_tile_printer *p) {

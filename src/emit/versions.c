@@ -61,7 +61,7 @@ static bool emit_features(const opf_machine *machine, opf_text *out) {
 }
 
 void opf_emit_version_condition(const opf_machine *machine, opf_text *out) {
-    opf_text_add(out, "defined(__GNUC__) && defined(__x86_64__)");
+    opf_text_printf(out, "defined(__GNUC__) && defined(%s)", opf_machine_architecture(machine));
     for (const char *const *f = opf_machine_features(machine); *f; f++) {
         opf_text upper = {0};
         opf_emit_upper(*f, &upper);

@@ -56,12 +56,31 @@ static void print_output_side(const opf_winograd_form *form, const char *indent,
     }
 }
 
+/* "base", "base + unit", "base + 2 * unit", … */
+static void print_place(const char *base, int k, const char *unit, opf_text *out) {
+    opf_text_add(out, base);
+    if (k == 1) opf_text_printf(out, " + %s", unit);
+    if (k > 1) opf_text_printf(out, " + %d * %s", k, unit);
+}
+
+static void print_load(const char *indent, const char *name, int k, const char *base, const char *unit, const char *more, opf_text *out) {
+    opf_text_printf(out, "%sconst opf_vf %s%d = opf_vload(", indent, name, k);
+    print_place(base, k, unit, out);
+    opf_text_printf(out, "%s);\n", more);
+}
+
+static void print_store(const char *indent, const char *function, int k, const char *base, const char *unit, const char *name, const char *more, opf_text *out) {
+    opf_text_printf(out, "%s%s(", indent, function);
+    print_place(base, k, unit, out);
+    opf_text_printf(out, ", %s%d%s);\n", name, k, more);
+}
+
 /* ---- input ---- */
 
 static void print_input_lines(const opf_winograd_form *form, opf_text *out) {
     int n = form->inputs, m = form->outputs;
     opf_text_printf(out, "        for (int i = 0; i < %d * OPF_LANES; i += OPF_LANES) {\n", m + 1);
-    for (int k = 0; k < n; k++) opf_text_printf(out, "            const opf_vf x%d = opf_vload(lines + %d * pitch + i);\n", k, k);
+    for (int k = 0; k < n; k++) print_load("            ", "x", k, "lines", "pitch", " + i", out);
     print_input_side(form, "            ", out);
     for (int k = 0; k < n; k++) opf_text_printf(out, "            opf_vstore(&transformed[%d][i], v%d);\n", k, k);
     opf_text_add(out, "        }\n");
@@ -70,7 +89,7 @@ static void print_input_lines(const opf_winograd_form *form, opf_text *out) {
 /* Lane t of xk is element m * t + k of the line. */
 static void print_split(const opf_winograd_form *form, opf_text *out) {
     int m = form->outputs;
-    for (int k = 0; k < m; k++) opf_text_printf(out, "            const opf_vf w%d = opf_vload(line + %d * OPF_LANES);\n", k, k);
+    for (int k = 0; k < m; k++) print_load("            ", "w", k, "line", "OPF_LANES", "", out);
     if (m == 2) {
         opf_text_add(out, "            const opf_vf x0 = opf_veven(w0, w1), x1 = opf_vodd(w0, w1);\n");
     } else {
@@ -96,9 +115,9 @@ static void print_input(const opf_winograd_form *form, opf_text *out) {
     print_input_side(form, "                ", out);
     opf_text_printf(out, "                float *to = v + i * %d * plane;\n", n);
     opf_text_add(out, "                if (lanes == OPF_LANES) {\n");
-    for (int k = 0; k < n; k++) opf_text_printf(out, "                    opf_vstore(to + %d * plane, v%d);\n", k, k);
+    for (int k = 0; k < n; k++) print_store("                    ", "opf_vstore", k, "to", "plane", "v", "", out);
     opf_text_add(out, "                } else {\n");
-    for (int k = 0; k < n; k++) opf_text_printf(out, "                    opf_vstore_part(to + %d * plane, v%d, lanes);\n", k, k);
+    for (int k = 0; k < n; k++) print_store("                    ", "opf_vstore_part", k, "to", "plane", "v", ", lanes", out);
     opf_text_add(out, "                }\n            }\n        }\n    }\n}\n");
 }
 
@@ -117,9 +136,10 @@ static void print_join(const opf_winograd_form *form, opf_text *out) {
 static void print_output_stores(const opf_winograd_form *form, opf_text *out) {
     int m = form->outputs;
     opf_text_printf(out, "            float *to = y + i * pitch;\n            if (columns >= %d * OPF_LANES) {\n", m);
-    for (int k = 0; k < m; k++) opf_text_printf(out, "                opf_vstore(to + %d * OPF_LANES, w%d);\n", k, k);
+    for (int k = 0; k < m; k++) print_store("                ", "opf_vstore", k, "to", "OPF_LANES", "w", "", out);
     opf_text_add(out, "                continue;\n            }\n");
-    for (int k = 0; k < m; k++)
+    opf_text_add(out, "            opf_vstore_part(to, w0, opf_lanes_left(columns));\n");
+    for (int k = 1; k < m; k++)
         opf_text_printf(out, "            if (columns > %d * OPF_LANES) opf_vstore_part(to + %d * OPF_LANES, w%d, opf_lanes_left(columns - %d * OPF_LANES));\n", k, k, k, k);
 }
 

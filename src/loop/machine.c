@@ -38,6 +38,11 @@ const char *const *opf_machine_features(const opf_machine *machine) {
     return no_features;
 }
 
+const char *opf_machine_architecture(const opf_machine *machine) {
+    if (strncmp(machine->name, "x86-64", 6) == 0) return "__x86_64__";
+    return strcmp(machine->name, "aarch64") == 0 ? "__aarch64__" : NULL;
+}
+
 static bool runs_here(const opf_machine *row) {
 #if defined(__x86_64__)
     if (strcmp(row->name, "x86-64-v4-vnni") == 0) return true VNNI_FEATURES(IS_THERE);

@@ -27,6 +27,7 @@ const opf_machine *opf_machine_named(const char *name);
 /* What a row of the table asks of an x86-64 CPU beyond the first of its kind, by the names of __builtin_cpu_supports; ended by NULL. In upper
  * case between underscores they are the compilers' macros. */
 const char *const *opf_machine_features(const opf_machine *machine);
+const char *opf_machine_architecture(const opf_machine *machine); /* the compilers' macro of what a row is for; NULL: any machine */
 
 /* The table, best row first; whether this CPU can run code of a row. */
 size_t opf_machine_count(void);

@@ -63,14 +63,14 @@ static void add_loops(const opf_nest *nest, const opf_block *block, opf_text *ou
         const opf_code *code = block->list.data[i];
         bool loop = code->kind == OPF_CODE_LOOP || code->kind == OPF_CODE_SHARE;
         if (code->kind == OPF_CODE_REDUCE || code->kind == OPF_CODE_TRANSPOSE || code->kind == OPF_CODE_PRODUCT) {
-            const char *what = code->kind == OPF_CODE_REDUCE ? "row" : code->kind == OPF_CODE_PRODUCT ? "product" : "transpose";
+            const char *what = code->kind == OPF_CODE_REDUCE ? "reduce" : code->kind == OPF_CODE_PRODUCT ? "product" : "transpose";
             opf_text_printf(out, "%s%s", first ? "" : ", ", what);
             first = false;
         }
         if (!loop && code->kind != OPF_CODE_IF && code->kind != OPF_CODE_FRESH) continue;
         if (!first) opf_text_add(out, ", ");
         first = false;
-        if (loop && code->variable >= 0) opf_text_printf(out, "%s%s", code->kind == OPF_CODE_SHARE ? "shared " : "", nest->variables.data[code->variable].name);
+        if (loop && code->variable >= 0) opf_text_printf(out, "%si_%s", code->kind == OPF_CODE_SHARE ? "parts share " : "", nest->variables.data[code->variable].name);
         if (loop && code->step > 1) opf_text_printf(out, " by %lld", (long long)code->step);
         opf_text inner = {0};
         add_loops(nest, &code->body, &inner);

@@ -377,13 +377,19 @@ static void size_copy(opf_tiler *tiler) {
     tile->b_floats = opf_mul(pool, tile->depth, tile->b.step);
 }
 
+/* Rows that a unit packs: of an open number no more than there are. */
+static opf_dim packed_rows(const opf_tiler *tiler) {
+    const opf_tile *tile = tiler->tile;
+    return opf_is_int(tile->rows, NULL) ? tile->row_chunk : opf_min(tiler->pool, tile->row_chunk, rounded(tiler->pool, tile->rows, tile->height));
+}
+
 static void size_scratch(opf_tiler *tiler) {
     opf_tile *tile = tiler->tile;
     opf_pool *pool = tiler->pool;
     int64_t panel = (int64_t)tile->width * tiler->nest->machine->lanes;
     opf_dim none = opf_int(pool, 0);
     tile->a_floats = tile->b_floats = tile->at_floats = tile->tail_floats = tile->block_floats = tile->plane = none;
-    if (tile->a.source == OPF_SOURCE_PANELS) tile->a_floats = rounded(pool, opf_add(pool, opf_mul(pool, tile->row_chunk, tile->depth), opf_int(pool, 16)), 16);
+    if (tile->a.source == OPF_SOURCE_PANELS) tile->a_floats = rounded(pool, opf_add(pool, opf_mul(pool, packed_rows(tiler), tile->depth), opf_int(pool, 16)), 16);
     if (tile->b.source == OPF_SOURCE_PANELS) tile->b_floats = rounded(pool, opf_add(pool, opf_mul(pool, tile->column_chunk, tile->depth), opf_int(pool, 16)), 16);
     if (tile->b.source == OPF_SOURCE_WINDOW) size_window(tiler);
     if (tile->b.source == OPF_SOURCE_COPY) size_copy(tiler);

@@ -24,6 +24,7 @@ static inline int64_t opf_plus(int64_t a, int64_t b) {
     return __builtin_add_overflow(a, b, &r) ? (a > 0 ? INT64_MAX : INT64_MIN) : r;
 }
 static inline int64_t opf_larger(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline int64_t opf_smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int opf_fits(int64_t bytes) { return bytes >= 0 && bytes < OPF_SIZE_LIMIT; }
 static inline int64_t opf_pad64(int64_t bytes) { return opf_plus(bytes, 63) & ~(int64_t)63; }
 

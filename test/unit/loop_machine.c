@@ -29,6 +29,7 @@ static void rows_are_sound(void **state) {
         assert_true(row->l1_bytes < row->l2_bytes && row->l2_bytes < row->l3_bytes);
         assert_true(row->l1_bandwidth > row->l2_bandwidth && row->l2_bandwidth > row->l3_bandwidth && row->l3_bandwidth > row->dram_bandwidth);
         runs |= opf_machine_runs(row);
+        assert_true(opf_machine_architecture(row) || !*opf_machine_features(row)); /* features are those of an architecture */
         fixture f = make();
         assert_int_equal(opf_machine_choose(&f.machine, row->name, f.arena, f.diags), OPF_OK);
         assert_string_equal(f.machine.name, row->name);
