@@ -84,8 +84,9 @@ const char *opf_schedule_line(const opf_nest *nest) {
     add_loops(nest, &nest->code, &text);
     if (text.length > MOST_LINE) {
         text.length = MOST_LINE;
-        text.data[MOST_LINE] = '\0';
-        opf_text_add(&text, " …");
+        while (text.length && text.data[text.length - 1] != ' ') text.length--; /* no half words */
+        text.data[text.length] = '\0';
+        opf_text_add(&text, "…");
     }
     const char *line = opf_arena_string(opf_pool_arena(nest->pool), text.length ? opf_text_string(&text) : "single value");
     opf_text_free(&text);
