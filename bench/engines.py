@@ -231,7 +231,7 @@ def feeds_for(path, seed=0):
         elif "bool" in port.type:
             feeds[port.name] = rng.integers(0, 2, shape).astype(bool)
         else:
-            feeds[port.name] = rng.normal(0, 1, shape).astype(np.float32)
+            feeds[port.name] = rng.normal(0, 1, shape).astype(np.float16 if "float16" in port.type else np.float32)
     return feeds
 
 

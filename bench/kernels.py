@@ -51,10 +51,10 @@ class Net:
     def clip(self, x, low=0.0, high=6.0):
         return self.op("Clip", x, self.stored(np.float32(low)), self.stored(np.float32(high)))
 
-    def model(self, *shape):
+    def model(self, *shape, type=TensorProto.FLOAT):
         """The last node's result is the output, of shape `shape` (where none is given, that of the last convolution)."""
-        inputs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in self.inputs.items()]
-        output = helper.make_tensor_value_info(self.last, TensorProto.FLOAT, shape or self.shape)
+        inputs = [helper.make_tensor_value_info(n, type, s) for n, s in self.inputs.items()]
+        output = helper.make_tensor_value_info(self.last, type, shape or self.shape)
         graph = helper.make_graph(self.nodes, "kernel", inputs, [output], self.constants)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=9)
 
@@ -130,6 +130,13 @@ def matmul(rows, depth, columns, batch=()):
     net = Net(*batch, rows, depth)
     net.op("MatMul", "x", net.input(*batch, depth, columns) if batch else net.constant(depth, columns))
     return net.model(*batch, rows, columns)
+
+
+def matmul_half(rows, depth, columns):
+    """All in float16."""
+    net = Net(rows, depth)
+    net.op("MatMul", "x", net.stored(net.rng.normal(0, depth ** -0.5, (depth, columns)).astype(np.float16)))
+    return net.model(rows, columns, type=TensorProto.FLOAT16)
 
 
 def matvec(depth, columns):

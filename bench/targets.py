@@ -118,6 +118,10 @@ OTHERS = [
         ("LSTM 50 steps, 128", lambda: K.recurrent("LSTM", 50, 128, 128)),
         ("LSTM 50 steps, 256, batch 8", lambda: K.recurrent("LSTM", 50, 256, 256, 8)),
         ("GRU 50 steps, 128", lambda: K.recurrent("GRU", 50, 128, 128))]),
+    ("float16", 1.00, [
+        ("MatMul 128x768x768", lambda: K.matmul_half(128, 768, 768)),
+        ("MatMul 1x768x768", lambda: K.matmul_half(1, 768, 768)),
+        ("MatMul 1x4096x4096", lambda: K.matmul_half(1, 4096, 4096))]),
     ("8-bit integers", 1.00, [
         ("MatMulInteger 128x768x768", lambda: K.matmul_integer(128, 768, 768)),
         ("MatMulInteger 1x768x768", lambda: K.matmul_integer(1, 768, 768)),

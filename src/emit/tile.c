@@ -154,7 +154,10 @@ static void print_buffers(opf_tile_printer *p) {
     int at = p->n_inputs;
     for (size_t r = 0; r < p->group->results.count; r++, at++)
         opf_tile_line(p, "%s *restrict p%d = args->p[%d];", opf_emit_ctype(p->group->results.data[r].value->dtype), at, at);
-    for (size_t i = 0; i < p->nest->packed.count; i++, at++) opf_tile_line(p, "const %s *restrict p%d = args->p[%d]; /* packed */", opf_tile_word(tile), at, at);
+    for (size_t i = 0; i < p->nest->packed.count; i++, at++) {
+        bool half = tile->half && p->nest->packed.data[i].group->results.data[0].value->dtype == tile->half;
+        opf_tile_line(p, "const %s *restrict p%d = args->p[%d]; /* packed */", half ? opf_tile_word_of_b(tile) : opf_tile_word(tile), at, at);
+    }
 }
 
 const char *opf_tile_place(opf_tile_printer *p, const char *base, const opf_expr *offset) {
@@ -256,7 +259,7 @@ static void print_origins(opf_tile_printer *p) {
     if (tile->a.source == OPF_SOURCE_CONSTANT) opf_tile_line(p, "const %s *restrict a_panels = %s;", opf_tile_word(tile), packed_origin(p, &tile->a, tile->rows, tile->height));
     for (size_t k = 0; k < opf_tile_sums(p); k++) {
         opf_tile_choose_sum(p, k);
-        if (p->b->source == OPF_SOURCE_CONSTANT) opf_tile_line(p, "const %s *restrict b_panels%s = %s;", opf_tile_word(tile), p->mark, packed_origin(p, p->b, tile->columns, p->panel));
+        if (p->b->source == OPF_SOURCE_CONSTANT) opf_tile_line(p, "const %s *restrict b_panels%s = %s;", opf_tile_word_of_b(tile), p->mark, packed_origin(p, p->b, tile->columns, p->panel));
         if (p->b->source == OPF_SOURCE_ROWS) opf_tile_line(p, "const float *restrict b_rows%s = %s;", p->mark, opf_tile_place(p, opf_arena_printf(opf_pool_arena(p->pool), "p%d", p->b->input), p->b->base));
     }
 }
@@ -299,13 +302,13 @@ static void print_next_panel(opf_tile_printer *p, size_t k) {
     if (tile->block_columns > p->panel)
         beside = opf_arena_printf(arena, "c + %d < block_end ? b_panels%s + (c + %d) * %s + k * %d : ", p->panel, p->mark, p->panel, depth, p->panel);
     if (k + 1 < opf_tile_sums(p)) {
-        opf_tile_line(p, "const float *next = %sb_panels_%zu + block_begin * %s + k * %d;", beside, k + 2, depth, p->panel);
+        opf_tile_line(p, "const %s *next = %sb_panels_%zu + block_begin * %s + k * %d;", opf_tile_word_of_b(tile), beside, k + 2, depth, p->panel);
         return;
     }
     if (tile->depth_block && !(opf_is_int(tile->depth, &steps) && steps <= tile->depth_block))
         pass = opf_arena_printf(arena, "k + steps < %s ? b_panels + block_begin * %s + (k + steps) * %d : ", depth, depth, p->panel);
     if (!(opf_is_int(tile->rows, &lines) && lines <= tile->block_rows)) rows = opf_arena_printf(arena, "rows_end < row_end ? b_panels + block_begin * %s : ", depth);
-    opf_tile_line(p, "const %s *next = %s%s%sb_panels + block_end * %s;", opf_tile_word(tile), beside, pass, rows, depth);
+    opf_tile_line(p, "const %s *next = %s%s%sb_panels + block_end * %s;", opf_tile_word_of_b(tile), beside, pass, rows, depth);
 }
 
 /* How far from the panel of B that a call reads that of the next call starts: the same one for all panels of rows but the last. */

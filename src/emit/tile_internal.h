@@ -41,6 +41,7 @@ const char *opf_tile_place(opf_tile_printer *p, const char *base, const opf_expr
 
 /* What panels, windows and blocks are made of. */
 static inline const char *opf_tile_word(const opf_tile *tile) { return tile->words ? "int32_t" : "float"; }
+static inline const char *opf_tile_word_of_b(const opf_tile *tile) { return tile->half ? "uint16_t" : opf_tile_word(tile); } /* its panels */
 static inline const char *opf_tile_zero(const opf_tile *tile) { return tile->words ? "0" : "0.0f"; }
 /* The second operand of sum k: the tile's own (0), then those of the siblings. */
 void opf_tile_choose_sum(opf_tile_printer *p, size_t k);

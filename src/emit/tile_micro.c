@@ -8,6 +8,11 @@
 static const char *vector_type(const opf_tile *tile) { return tile->words ? "opf_vi" : "opf_vf"; }
 static const char *vector_call(const opf_tile *tile) { return tile->words ? "opf_vi" : "opf_v"; } /* …load, …store, …splat */
 
+/* …load of B. */
+static const char *load_of_b(const opf_tile *tile) {
+    return tile->half == OPF_FLOAT16 ? "opf_vload_f16" : tile->half == OPF_BFLOAT16 ? "opf_vload_bf16" : tile->words ? "opf_viload" : "opf_vload";
+}
+
 static void print_accumulators(const opf_tile *tile, int height, int width, bool load, opf_arena *arena, opf_text *out) {
     for (int i = 0; i < height; i++) {
         if (load) opf_text_add(out, "        ");
@@ -60,7 +65,8 @@ const char *opf_tile_function(const opf_tile *tile, int rows, int width, int ext
     const char *prefetch = tile->prefetch == opf_tile_usual_prefetch(tile) ? "" : opf_arena_printf(arena, "_p%d", tile->prefetch);
     const char *behind = extra ? opf_arena_printf(arena, "_and_%d", extra) : "", *of = rows < tile->height ? opf_arena_printf(arena, "_of_%d", tile->height) : "";
     const char *words = !tile->words ? "" : tile->words == 2 ? "_pairs" : tile->a_is_signed ? "_quads_su" : "_quads_us";
-    return opf_arena_printf(arena, "opf_tile_%dx%d%s%s%s%s%s%s", rows, width, of, words, behind, b_forms[form_of(tile)].suffix, unroll, prefetch);
+    const char *half = tile->half ? opf_arena_printf(arena, "_%s", tile->half == OPF_FLOAT16 ? "f16" : "bf16") : "";
+    return opf_arena_printf(arena, "opf_tile_%dx%d%s%s%s%s%s%s%s", rows, width, of, words, half, behind, b_forms[form_of(tile)].suffix, unroll, prefetch);
 }
 
 /* One row is a batch of one: a matrix times a vector, where a whole panel would be mostly zeros. */
@@ -95,7 +101,7 @@ static void print_step(const opf_tile *tile, int rows, int width, int extra, int
     bool table = form == B_TABLE;
     if (table) opf_text_printf(out, "        const %s *restrict b_row = b + at[k];\n", opf_tile_word(tile));
     const char *from = table ? "b_row" : "b";
-    for (int j = 0; j < width; j++) opf_text_printf(out, "        const %s b%d = %sload(%s);\n", vector_type(tile), j, vector_call(tile), opf_emit_vector_at(from, 0, NULL, j, arena));
+    for (int j = 0; j < width; j++) opf_text_printf(out, "        const %s b%d = %s(%s);\n", vector_type(tile), j, load_of_b(tile), opf_emit_vector_at(from, 0, NULL, j, arena));
     for (int i = 0; i < rows; i++) {
         opf_text_printf(out, "        { const %s t = %ssplat(a[%d]);", vector_type(tile), vector_call(tile), i);
         for (int j = 0; j < width; j++) print_product(tile, i, j, out);
@@ -121,13 +127,14 @@ static void print_function(const opf_nest *nest, int rows, int width, int extra,
     const char *behind = extra ? opf_arena_printf(arena, " and %d columns", extra) : "";
     opf_text_printf(out, "#ifndef %s\n#define %s\n", guard, guard);
     const char *what = !tile->words ? "" : tile->words == 2 ? "words of two int16, " : tile->a_is_signed ? "words of bytes, a's with sign, b's without, " : "words of bytes, a's without sign, b's with, ";
+    if (tile->half) what = tile->half == OPF_FLOAT16 ? "with b in float16, " : "with b in bfloat16, ";
     opf_text_printf(out, "/* Adds %sa[k][0..%d] * b[k][0..%d vectors%s] over `depth` steps k to c, whose rows are `pitch` apart; starts at 0 where\n"
                          " * `first`. Row k of b is %s.%s */\n",
                     what, rows - 1, width - 1, behind, b_forms[form].row, b_forms[form].more);
-    const char *word = opf_tile_word(tile), *parameters = b_forms[form].parameters;
-    if (form == B_ROWS_AHEAD) parameters = opf_arena_printf(arena, "int64_t step, const %s *ahead, int64_t ahead_step", word);
+    const char *word = opf_tile_word(tile), *word_of_b = opf_tile_word_of_b(tile), *parameters = b_forms[form].parameters;
+    if (form == B_ROWS_AHEAD) parameters = opf_arena_printf(arena, "int64_t step, const %s *ahead, int64_t ahead_step", word_of_b);
     opf_text_printf(out, "OPF_APART void %s(int64_t depth, const %s *restrict a, const %s *restrict b, %s, %s *restrict c, int64_t pitch, int first) {\n",
-                    function, word, word, parameters, word);
+                    function, word, word_of_b, parameters, word);
     if (rows == 1 && !extra) opf_text_add(out, "    (void)pitch;\n");
     print_accumulators(tile, rows, width, false, arena, out);
     print_extra_accumulators(rows, width, extra, false, arena, out);

@@ -20,6 +20,7 @@ static void describe(opf_tiler *tiler, const char *no_winograd) {
     if (tile->winograd) opf_text_printf(&text, "Winograd F(%d x %d, 3 x 3), %lld lines of tiles a unit, ", tile->winograd, tile->winograd, (long long)opf_dim_nominal(tile->column_chunk) / tile->winograd);
     opf_text_printf(&text, "contraction, tile %d x %d vectors, A %s, B %s", tile->height, tile->width, source_name(tile->a.source), tile->fill ? "computed in bands" : source_name(tile->b.source));
     if (tile->fill) opf_text_printf(&text, " of %lld lines", (long long)opf_dim_nominal(tile->column_chunk));
+    if (tile->half) opf_text_printf(&text, " as %s", opf_dtype_name(tile->half));
     if (tile->siblings.count) opf_text_printf(&text, ", %zu sums of one A", 1 + tile->siblings.count);
     if (tile->depth_block) opf_text_printf(&text, ", depth in passes of %lld", (long long)tile->depth_block);
     opf_text_add(&text, tile->stores_direct ? ", stored from registers" : "");
@@ -54,9 +55,14 @@ static bool by_winograd(opf_tiler *tiler, const char **why_not) {
     return false;
 }
 
+static bool packed(opf_tiler *tiler) {
+    opf_tiler_half(tiler);
+    return opf_tiler_pack(tiler);
+}
+
 static bool by_sums(opf_tiler *tiler) {
     if (!is_wanted(tiler, tiler->bands ? OPF_BY_BANDS : OPF_BY_TILE)) return opf_tiler_refuse(tiler, "another algorithm is asked for");
-    return opf_tiler_match(tiler) && opf_tiler_epilogue(tiler) && opf_tiler_operands(tiler) && opf_tiler_integers(tiler) && opf_tiler_sizes(tiler) && opf_tiler_pack(tiler);
+    return opf_tiler_match(tiler) && opf_tiler_epilogue(tiler) && opf_tiler_operands(tiler) && opf_tiler_integers(tiler) && opf_tiler_sizes(tiler) && packed(tiler);
 }
 
 /* Integers, several to a lane. */

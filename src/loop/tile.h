@@ -103,6 +103,7 @@ typedef struct opf_tile {
                                   to load as a whole */
     opf_dim tile_pitch;        /* Winograd: distance of the depth steps in the transformed input, and of rows of products */
     struct opf_nest *fill;     /* not NULL: computes the window's copy (loop/band.h) */
+    opf_dtype half;            /* of B's panels, float16 or bfloat16, made floats as the tile reads them (tile_half.c); OPF_NO_DTYPE: floats */
     int words;                 /* depth steps in a word: 4 bytes, 2 of int16; 0: floats */
     int word_axis;             /* the depth axis that they follow each other on; its extent is in words … */
     opf_dim word_extent;       /* … and was this */

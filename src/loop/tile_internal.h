@@ -46,6 +46,8 @@ bool opf_tiler_match(opf_tiler *tiler);     /* anchor, axes and their roles, bot
 bool opf_tiler_epilogue(opf_tiler *tiler);  /* what follows the anchor */
 bool opf_tiler_operands(opf_tiler *tiler);  /* how each operand is read; needs no sizes */
 bool opf_tiler_sizes(opf_tiler *tiler);     /* tile, blocks, units, scratch */
+const opf_expr *opf_tiler_half_of(const opf_tiler *tiler, const opf_expr *value); /* an element of such panels, by its value as a float */
+void opf_tiler_half(opf_tiler *tiler);      /* may B's panels stay in 16 bits? (tile_half.c) */
 bool opf_tiler_pack(opf_tiler *tiler);      /* constants: the groups that pack them */
 
 bool opf_tiler_fill(opf_tiler *tiler);      /* of bands: the nest that computes the operand's lines (bands.c) */

@@ -323,12 +323,13 @@ static bool is_tap(const opf_tile *tile, int axis) { return axis == tile->window
 /* What a packed element is, as a part of a word: bytes, int16; or a float. */
 static const opf_expr *packed_part(const opf_tiler *tiler, const opf_tile_operand *operand, const opf_expr *value) {
     const opf_tile *tile = tiler->tile;
+    if (tile->half && operand != &tile->a) return opf_tiler_half_of(tiler, value);
     if (!tile->words) return without_denormals(tiler, value);
     opf_dtype dtype = tile->words == 2 ? OPF_INT16 : (operand == &tile->a) == tile->a_is_signed ? OPF_INT8 : OPF_UINT8;
     return opf_cast(tiler->pool, dtype, value);
 }
 
-static const opf_expr *zero_of(opf_pool *pool, const opf_expr *e) { return e->dtype == OPF_FLOAT32 ? opf_real(pool, OPF_FLOAT32, 0) : opf_int_of(pool, (opf_dtype)e->dtype, 0); }
+static const opf_expr *zero_of(opf_pool *pool, const opf_expr *e) { return opf_number(pool, (opf_dtype)e->dtype, 0); }
 
 /* The stage [outer axes that the operand walks along][panel][depth axes][panel_width]: `value`, zeros beyond `extent`. Words: and
  * [part of the word], zeros beyond the depth.

@@ -8,6 +8,9 @@
 #ifndef OPF_SCALAR_H
 #include "opf_scalar.h"
 #endif
+#ifndef OPF_NARROW_H
+#include "opf_narrow.h"
+#endif
 
 #ifndef OPF_LANES
 #if defined(__AVX512F__)
@@ -88,6 +91,25 @@ static inline opf_vf opf_vfma(opf_vf a, opf_vf b, opf_vf c) {
 #else
     return a * b + c;
 #endif
+}
+
+/* Elements of 16 bits as floats, exactly. */
+typedef uint16_t opf_vh_any __attribute__((vector_size(2 * OPF_LANES), aligned(2), may_alias));
+typedef short opf_vh __attribute__((vector_size(2 * OPF_LANES), may_alias));
+static inline opf_vf opf_vload_f16(const uint16_t *p) {
+#if OPF_LANES == 16 && defined(__AVX512F__)
+    return (opf_vf)__builtin_ia32_vcvtph2ps512_mask((opf_vh) * (const opf_vh_any *)p, (opf_vf){0}, (unsigned short)-1, 4);
+#elif OPF_LANES == 8 && defined(__F16C__)
+    return (opf_vf)__builtin_ia32_vcvtph2ps256((opf_vh) * (const opf_vh_any *)p);
+#else
+    opf_vf v = {0};
+    for (int i = 0; i < OPF_LANES; i++) v[i] = opf_f16_to_f32(p[i]);
+    return v;
+#endif
+}
+static inline opf_vf opf_vload_bf16(const uint16_t *p) {
+    typedef uint32_t bits __attribute__((vector_size(4 * OPF_LANES), may_alias));
+    return (opf_vf)(__builtin_convertvector(*(const opf_vh_any *)p, bits) << 16);
 }
 
 /* The first n lanes (0 <= n <= OPF_LANES) from memory, zeros behind; nothing else is read. */
