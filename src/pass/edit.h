@@ -12,6 +12,7 @@ opf_status opf_pass_identity(opf_graph *graph);
 opf_status opf_pass_quantised_moves(opf_graph *graph);
 opf_status opf_pass_fold_batch_norm(opf_graph *graph);
 opf_status opf_pass_scale_shift(opf_graph *graph);
+opf_status opf_pass_transposes(opf_graph *graph);
 
 /* A note at a node: why a pass leaves it as it is. */
 void opf_pass_note(const opf_node *node, const char *format, ...) __attribute__((format(printf, 2, 3)));

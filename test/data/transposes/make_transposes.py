@@ -1,0 +1,99 @@
+"""Writes the models of this folder: element-wise work between transposes, and look-alikes. expected.json: per model the transposes that
+the pass `transposes` leaves. Needs the onnx package. usage: make_transposes.py"""
+import json, os
+import numpy as np, onnx
+from onnx import helper as H, numpy_helper as N, TensorProto as T
+
+here = os.path.dirname(os.path.abspath(__file__))
+expected = {}
+random = np.random.default_rng(0)
+LAST, FIRST = [0, 2, 3, 1], [0, 3, 1, 2]  # channels last, and back
+
+
+class Graph:
+    def __init__(self, name, *inputs):
+        self.name, self.nodes, self.weights, self.count = name, [], [], 0
+        self.inputs = [H.make_tensor_value_info(n, t, d) for n, t, d in inputs]
+
+    def const(self, *dims):
+        self.count += 1
+        self.weights.append(N.from_array(random.normal(0, 0.3, dims).astype(np.float32), f"c{self.count}"))
+        return f"c{self.count}"
+
+    def op(self, kind, *inputs, **attributes):
+        self.count += 1
+        name = f"{kind}_{self.count}"
+        self.nodes.append(H.make_node(kind, list(inputs), [name], name=name, **attributes))
+        return name
+
+    def turn(self, x, perm):
+        return self.op("Transpose", x, perm=perm)
+
+    def conv(self, x, inputs, outputs, size=3):
+        return self.op("Conv", x, self.const(outputs, inputs, size, size), pads=[size // 2] * 4)
+
+    def norm(self, x, channels):  # a batch normalisation written out, channels last
+        return self.op("Add", self.op("Mul", self.op("Sub", x, self.const(channels)), self.const(1, channels)), self.const(1, 1, 1, channels))
+
+    def save(self, transposes, *outputs):
+        graph = H.make_graph(self.nodes, self.name, self.inputs, [H.make_tensor_value_info(o, T.FLOAT, None) for o in outputs], self.weights)
+        model = H.make_model(graph, opset_imports=[H.make_opsetid("", 17)], ir_version=8, producer_name="")
+        model = onnx.shape_inference.infer_shapes(model, strict_mode=True)
+        onnx.checker.check_model(model)
+        onnx.save(model, os.path.join(here, self.name + ".onnx"))
+        expected[self.name] = transposes
+
+
+picture = ("x", T.FLOAT, ["n", 3, 10, 12])
+
+g = Graph("between_convolutions", picture)
+y = g.op("Relu", g.norm(g.turn(g.conv("x", 3, 8), LAST), 8))
+g.save(0, g.conv(g.turn(y, FIRST), 8, 4))
+
+g = Graph("residual", picture)
+y = g.op("Relu", g.norm(g.turn(g.conv("x", 3, 8), LAST), 8))
+z = g.norm(g.turn(g.conv(g.turn(y, FIRST), 8, 8), LAST), 8)
+g.save(0, g.conv(g.turn(g.op("Relu", g.op("Add", y, z)), FIRST), 8, 4))
+
+g = Graph("mean_behind", picture)  # what reads the other layout still does: a smaller transpose than those that vanish
+y = g.op("Relu", g.norm(g.turn(g.conv("x", 3, 8), LAST), 8))
+g.save(1, g.conv(g.turn(y, FIRST), 8, 4), g.op("ReduceMean", y, axes=[1, 2], keepdims=0))
+
+g = Graph("output_between", picture)
+y = g.op("Relu", g.norm(g.turn(g.conv("x", 3, 8), LAST), 8))
+g.save(1, y, g.conv(g.turn(y, FIRST), 8, 4))
+
+g = Graph("other_operators", picture)  # choices, casts, numbers for all, a rank that is filled up
+y = g.turn(g.conv("x", 3, 8), LAST)
+y = g.op("Clip", g.op("Where", g.op("Greater", y, g.const(8)), y, g.const(12, 8)), g.const(), g.op("Abs", g.const()))
+y = g.op("Cast", g.op("Cast", g.op("Mul", y, g.const(1)), to=T.DOUBLE), to=T.FLOAT)
+g.save(0, g.conv(g.turn(y, FIRST), 8, 4))
+
+g = Graph("three_axes", ("x", T.FLOAT, [4, "a", "b"]))  # a cycle, which is not its own inverse
+y = g.op("Sigmoid", g.op("Add", g.turn(g.op("Softmax", "x", axis=-1), [2, 0, 1]), g.const(4, 1)))
+g.save(0, g.op("Softmax", g.turn(y, [1, 2, 0]), axis=-1))
+
+g = Graph("unit_axes", ("x", T.FLOAT, [1, 6, 1, 9]))
+y = g.op("Exp", g.op("Mul", g.turn(g.op("Softmax", "x", axis=-1), LAST), g.const(6)))
+g.save(0, g.op("Softmax", g.turn(y, FIRST), axis=-1))
+
+# ---- look-alikes: nothing is moved ----
+
+g = Graph("nothing_behind", picture)
+g.save(1, g.op("Relu", g.norm(g.turn(g.conv("x", 3, 8), LAST), 8)))
+
+g = Graph("same_way_twice", ("x", T.FLOAT, [4, 5, 6]))  # the second turns further, not back
+g.save(2, g.op("Softmax", g.turn(g.op("Relu", g.turn(g.op("Softmax", "x", axis=-1), [1, 2, 0])), [1, 2, 0]), axis=-1))
+
+g = Graph("two_layouts", ("x", T.FLOAT, [5, 5, 5]))
+a, b = g.turn(g.op("Softmax", "x", axis=-1), [1, 0, 2]), g.turn(g.op("Softmax", "x", axis=1), [0, 2, 1])
+g.save(3, g.turn(g.op("Add", a, b), [1, 0, 2]))
+
+g = Graph("rows_between", ("x", T.FLOAT, [2, 5, 6]))  # a softmax along an axis is no element-wise work
+g.save(2, g.turn(g.op("Softmax", g.turn("x", [0, 2, 1]), axis=-1), [0, 2, 1]))
+
+g = Graph("operand_unturned", picture, ("bias", T.FLOAT, [8]))  # an operand that is no constant and not turned
+y = g.op("Relu", g.op("Add", g.turn(g.conv("x", 3, 8), LAST), "bias"))
+g.save(2, g.conv(g.turn(y, FIRST), 8, 4))
+
+json.dump(expected, open(os.path.join(here, "expected.json"), "w"), indent=1)
