@@ -101,11 +101,14 @@ static char *whole(maker *m) {
 static const char *const masked_scores[] = {"m >= n ? s[b, h, m, n] : -inf", "n > m + 3 ? -inf : s[b, h, m, n] * 0.25", "m - 4 >= n ? s[b, h, m, n] / 3 : -inf",
                                             "m + 2 > n ? tanh(s[b, h, m, n]) : -inf"};
 
-/* In one case of two the operand is infinite at some places, which may be masked: `where` says so of a number. */
+/* In one case of two the operand is infinite, no number, or very large at some places, which may be masked: `where` says so of a number.
+ * Not as large as float32 goes: products of 3e38 overflow to infinities of both signs there and make a NaN, where the naive evaluation,
+ * which is in double, has none. */
 static void spoil(maker *m, opf_text *operand, const char *where) {
+    static const char *const by[] = {"-inf", "inf", "0 / 0.0", "1e30"};
     if (one_in(m, 2)) return;
     opf_text spoilt = {0};
-    opf_text_printf(&spoilt, "(%s %d ? -inf : %s)", where, pick(m, 40), operand->data);
+    opf_text_printf(&spoilt, "(%s %d ? %s : %s)", where, pick(m, 40), by[pick(m, 4)], operand->data);
     opf_text_free(operand);
     *operand = spoilt;
 }
