@@ -401,6 +401,15 @@ static opf_status build_lp_normalization(opf_call *call) {
     return finish(call, opf_select(pool, opf_binary(pool, OPF_OP_EQ, divisor, zero), zero, value));
 }
 
+/* base^beta. The usual power, 3/4, is two square roots and a product where the base cannot be negative (-inf to that power would be inf): they round less than
+ * a power of any exponent, and take a fraction of its time. */
+static const opf_expr *lrn_power(opf_call *call, const opf_expr *base, opf_dtype compute, bool negative) {
+    double beta = opf_node_float(call->node, "beta", 0.75);
+    if (negative || beta != 0.75) return opf_binary(call->pool, OPF_OP_POW, base, opf_real(call->pool, compute, beta));
+    const opf_expr *root = opf_unary(call->pool, OPF_OP_SQRT, base);
+    return opf_binary(call->pool, OPF_OP_MUL, root, opf_unary(call->pool, OPF_OP_SQRT, root));
+}
+
 /* x / (bias + alpha / size * sum of squares over `size` channels around)^beta */
 static opf_status build_lrn(opf_call *call) {
     opf_pool *pool = call->pool;
@@ -423,10 +432,10 @@ static opf_status build_lrn(opf_call *call) {
     const opf_expr *inside = opf_binary(pool, OPF_OP_AND, opf_binary(pool, OPF_OP_GE, channel, opf_int(pool, 0)), opf_binary(pool, OPF_OP_LT, channel, extents[1]));
     const opf_expr *term = opf_select(pool, inside, opf_binary(pool, OPF_OP_MUL, x, x), opf_real(pool, compute, 0));
     int squares = opf_call_stage(call, "squares", rank, 1, extents, NULL, OPF_COMBINE_SUM, compute, compute, term, NULL);
-    double alpha = opf_node_float(call->node, "alpha", (float)1e-4) / (double)size;
+    double alpha = opf_node_float(call->node, "alpha", (float)1e-4) / (double)size, bias = opf_node_float(call->node, "bias", 1);
     const opf_expr *scaled_sum = opf_binary(pool, OPF_OP_MUL, opf_real(pool, compute, alpha), opf_call_load_same(call, squares));
-    const opf_expr *base = opf_binary(pool, OPF_OP_ADD, opf_real(pool, compute, opf_node_float(call->node, "bias", 1)), scaled_sum);
-    const opf_expr *power = opf_binary(pool, OPF_OP_POW, base, opf_real(pool, compute, opf_node_float(call->node, "beta", 0.75)));
+    const opf_expr *base = opf_binary(pool, OPF_OP_ADD, opf_real(pool, compute, bias), scaled_sum);
+    const opf_expr *power = lrn_power(call, base, compute, !(alpha >= 0 && bias >= 0));
     return finish(call, opf_binary(pool, OPF_OP_DIV, opf_call_convert(call, compute, opf_call_load_same(call, 0)), power));
 }
 
