@@ -26,7 +26,8 @@ static bool body_is_flat(opf_tile_printer *p, const opf_expr *e) {
 bool opf_tile_columns_are_flat(opf_tile_printer *p) {
     const opf_tile *tile = p->tile;
     if (tile->n_column < 2) return true;
-    if (tile->b.source == OPF_SOURCE_WINDOW && !tile->winograd) return false;
+    bool between = tile->b.source == OPF_SOURCE_WINDOW && tile->pitch != tile->axes[opf_tile_first_depth(tile) - 1].extent;
+    if (between && !tile->winograd) return false;
     for (size_t i = 0; i < tile->epilogue.count; i++) {
         const opf_tile_stage *stage = &tile->epilogue.data[i];
         if (!body_is_flat(p, stage->body)) return false;
@@ -209,7 +210,8 @@ static void print_flat_columns(opf_tile_printer *p, const opf_expr *const *bodie
     print_sums(p, "(r - rows_begin) * pitch");
     print_independence(p);
     opf_tile_open(p, "for (int64_t i = 0; i < block_end - block_begin; i++)");
-    opf_tile_line(p, "const int64_t %s = block_begin + i%s;", p->names[opf_tile_first_depth(tile) - 1], window ? " + column_begin" : "");
+    const char *begin = !window ? "" : tile->n_column < 2 ? " + column_begin" : opf_arena_printf(opf_pool_arena(p->pool), " + line_begin * %s", print(p, tile->pitch));
+    opf_tile_line(p, "const int64_t %s = block_begin + i%s;", p->names[opf_tile_first_depth(tile) - 1], begin);
     print_elements(p, bodies);
     opf_tile_close(p);
 }

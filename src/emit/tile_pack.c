@@ -189,7 +189,10 @@ void opf_tile_print_tables(opf_tile_printer *p) {
         const opf_tile_window *w = &tile->windows[k];
         if (w->tap < 0) continue;
         const opf_expr *tap = opf_var(p->pool, w->tap), *last = opf_sub(p->pool, w->taps, opf_int(p->pool, 1));
-        const char *reach = print(p, opf_mul(p->pool, w->backwards ? opf_sub(p->pool, last, tap) : tap, opf_int(p->pool, w->dilation)));
+        if (w->backwards) tap = opf_sub(p->pool, last, tap);
+        const char *reach = print(p, opf_mul(p->pool, tap, opf_int(p->pool, w->dilation)));
+        if (w->apart) phases[k] = print(p, tap);
+        if (w->apart) continue;
         phases[k] = opf_arena_printf(arena_of(p), "%s %% %lld", reach, (long long)w->stride);
         places[k] = w->stride == 1 ? reach : opf_arena_printf(arena_of(p), "%s / %lld", reach, (long long)w->stride);
     }
@@ -290,7 +293,7 @@ static void print_line_copy(opf_tile_printer *p, const char *phase, const char *
     const opf_expr *position = opf_var(pool, place), *bind[3 * OPF_MAX_RANK] = {NULL};
     if (tile->n_column == 1) position = opf_add(pool, position, opf_var(pool, first));
     position = opf_mul(pool, position, opf_int(pool, w->stride));
-    if (w->phases > 1) position = opf_add(pool, position, opf_var(pool, at_phase));
+    if (w->phases > 1) position = opf_add(pool, position, opf_mul(pool, opf_var(pool, at_phase), opf_int(pool, w->apart ? w->dilation : 1)));
     bind[column] = position;
     borders b = {.p = p, .place = place, .low = opf_int(pool, 0), .high = opf_var(pool, tile->n_axes + 3)};
     p->names[tile->n_axes + 3] = length;
@@ -318,6 +321,31 @@ static void print_rest_of_plane(opf_tile_printer *p, const char *const *phases, 
                   plane_text(p, phases), plane, plane, opf_tile_zero(p->tile));
 }
 
+/* Lines of planes: all phases of a place along the line one after the other, so that a line of the operand is read while it is near. */
+static void print_planes(opf_tile_printer *p, const char *const *phases) {
+    const opf_tile *tile = p->tile;
+    const opf_tile_window *w = &tile->windows[0];
+    bool several = tile->windows[1].phases > 1;
+    const char *name = p->names[column_of(tile, 0)], *plane = print(p, tile->plane), *pitch = print(p, tile->pitch);
+    const char *walk = opf_arena_printf(arena_of(p), "for (int64_t %s = 0; %s < %lld; %s++)", phases[1], phases[1], (long long)tile->windows[1].phases, phases[1]);
+    if (!several) opf_tile_line(p, "%s *restrict to = window + (%s) * %s;", opf_tile_word(tile), plane_text(p, phases), plane);
+    opf_tile_open(p, "for (int64_t line = line_begin; line < line_end + %s; line++%s)", print(p, w->extra), several ? "" : opf_arena_printf(arena_of(p), ", to += %s", pitch));
+    if (w->phases > 1) opf_tile_line(p, "const int64_t %s = line * %lld + %s;", name, (long long)w->stride, phases[0]);
+    else if (w->stride > 1) opf_tile_line(p, "const int64_t %s = line * %lld;", name, (long long)w->stride);
+    else opf_tile_line(p, "const int64_t %s = line;", name);
+    if (several) {
+        opf_tile_open(p, "%s", walk);
+        opf_tile_line(p, "%s *restrict to = window + (%s) * %s + (line - line_begin) * %s;", opf_tile_word(tile), plane_text(p, phases), plane, pitch);
+    }
+    print_line_copy(p, phases[1], opf_tile_text(p, tile->pitch));
+    if (several) opf_tile_close(p);
+    opf_tile_close(p);
+    if (several) opf_tile_open(p, "%s", walk);
+    const char *behind = opf_arena_printf(arena_of(p), "window + (%s) * %s + (line_end - line_begin + %s) * %s", plane_text(p, phases), plane, print(p, w->extra), pitch);
+    print_rest_of_plane(p, phases, several ? behind : "to");
+    if (several) opf_tile_close(p);
+}
+
 static void print_window(opf_tile_printer *p) {
     const opf_tile *tile = p->tile;
     const char *phases[2] = {"phase_0", "phase_1"};
@@ -327,27 +355,16 @@ static void print_window(opf_tile_printer *p) {
         opf_tile_open(p, "for (int64_t %s = 0; %s < %s; %s++)", p->names[k], p->names[k], print(p, tile->axes[k].extent), p->names[k]);
         depth++;
     }
-    for (int k = 0; k < tile->n_column; k++) {
-        if (tile->windows[k].phases == 1) continue;
-        opf_tile_open(p, "for (int64_t %s = 0; %s < %lld; %s++)", phases[k], phases[k], (long long)tile->windows[k].phases, phases[k]);
+    if (tile->windows[0].phases > 1) {
+        opf_tile_open(p, "for (int64_t %s = 0; %s < %lld; %s++)", phases[0], phases[0], (long long)tile->windows[0].phases, phases[0]);
         depth++;
     }
-    const char *inner_phase = phases[tile->n_column - 1];
     if (tile->n_column == 2) {
-        const opf_tile_window *w = &tile->windows[0];
-        const char *name = p->names[column_of(tile, 0)];
-        opf_tile_line(p, "%s *restrict to = window + (%s) * %s;", opf_tile_word(tile), plane_text(p, phases), print(p, tile->plane));
-        opf_tile_open(p, "for (int64_t line = line_begin; line < line_end + %s; line++, to += %s)", print(p, w->extra), print(p, tile->pitch));
-        if (w->phases > 1) opf_tile_line(p, "const int64_t %s = line * %lld + %s;", name, (long long)w->stride, phases[0]);
-        else if (w->stride > 1) opf_tile_line(p, "const int64_t %s = line * %lld;", name, (long long)w->stride);
-        else opf_tile_line(p, "const int64_t %s = line;", name);
-        print_line_copy(p, inner_phase, opf_tile_text(p, tile->pitch));
-        opf_tile_close(p);
-        print_rest_of_plane(p, phases, "to");
+        print_planes(p, phases);
     } else {
         opf_tile_line(p, "%s *restrict to = window + (%s) * %s;", opf_tile_word(tile), plane_text(p, phases), print(p, tile->plane));
         opf_tile_line(p, "const int64_t length = column_end - column_begin + %s;", print(p, tile->windows[0].extra));
-        print_line_copy(p, inner_phase, "length");
+        print_line_copy(p, phases[0], "length");
         print_rest_of_plane(p, phases, "to + length");
     }
     while (depth-- > 0) opf_tile_close(p);

@@ -15,7 +15,8 @@
  *   copy     the same in a copy of the unit's columns, where B is computed from what walks along all columns evenly
  *   window   from a copy of what the block's columns need, [plane][row][column] with zeros where the operand is padded;
  *            the depth step k reads the copy at[k] further on, so that neighbouring outputs share what they read.
- *            Rows of the copy are `pitch` wide, and so are the flat columns: what falls between rows is computed and dropped.
+ *            Rows of the copy are `pitch` wide, and so are the flat columns: what falls between rows is computed and dropped. Where
+ *            that is much, each tap along the row has a copy of its own, and nothing falls between them (opf_tile_window.apart).
  * Constants are packed when the program is built.
  *
  * A window of 3 x 3 taps at stride 1 may go through Winograd's products instead (loop/winograd.h): tiles are then the columns.
@@ -65,6 +66,7 @@ typedef struct opf_tile_window {
     int column, tap;
     int64_t stride, dilation;
     bool backwards;            /* t = taps - 1 - the axis's variable */
+    bool apart;                /* a copy for each tap, in place of the phases: position stride * place + dilation * phase. Then nothing lies between lines */
     opf_dim taps;
     int64_t phases;            /* of `stride`, those that occur */
     opf_dim extra;             /* places beyond the block's own columns */

@@ -291,26 +291,39 @@ static inline void opf_pack_panel(float *restrict to, int width, const float *re
         for (int i = 0; i < width; i++) to[i] = i < count ? from[i * stride] : 0.0f;
 }
 
-/* A line of a copy with borders: to[i] = from[(i - low) * step] for low <= i < high, zeros before and behind up to length. */
+/* Zeros at to[begin] … to[end-1], and perhaps at any other place of to[0] … to[length-1]. */
+static inline void opf_zeros_around(float *restrict to, int64_t begin, int64_t end, int64_t length) {
+    if (length < OPF_LANES) opf_vstore_part(to, (opf_vf){0}, (int)length);
+    else
+        for (int64_t i = begin; i < end; i += OPF_LANES) opf_vstore(to + (i + OPF_LANES > length ? length - OPF_LANES : i), (opf_vf){0});
+}
+
+/* Every second element: n of them, fewer than a vector. */
+static inline opf_vf opf_vload_even(const float *from, int n) {
+    const int all = 2 * n - 1;
+    const opf_vf first = opf_vload_part(from, all < OPF_LANES ? all : OPF_LANES);
+    if (all < OPF_LANES) return __builtin_shufflevector(first, (opf_vf){0}, OPF_LANE_EVEN_ODD);
+    return __builtin_shufflevector(first, opf_vload_part(from + OPF_LANES - 1, all - OPF_LANES + 1), OPF_LANE_EVEN_ODD);
+}
+
+/* A line of a copy with borders: to[i] = from[(i - low) * step] for low <= i < high, zeros before and behind up to length. Where a vector fits, the last
+ * one overlaps the one before: a store of some lanes alone takes several times as long. */
 static inline void opf_copy_line(float *restrict to, int64_t low, int64_t high, int64_t length, const float *restrict from, int64_t step) {
-    int64_t i = 0;
-    if (low > 0 || high < length) {
-        for (; i + OPF_LANES <= length; i += OPF_LANES) opf_vstore(to + i, (opf_vf){0});
-        if (i < length) opf_vstore_part(to + i, (opf_vf){0}, (int)(length - i));
-    }
-    i = low;
-    if (step == 1) {
-        for (; i + OPF_LANES <= high; i += OPF_LANES, from += OPF_LANES) opf_vstore(to + i, opf_vload(from));
-        if (i < high) opf_vstore_part(to + i, opf_vload_part(from, (int)(high - i)), (int)(high - i));
-        return;
-    }
-    if (step == 2 && high - low >= OPF_LANES) /* the last vector overlaps; the second half is loaded one early, to end with its last element */
-        for (;; i += OPF_LANES, from += 2 * OPF_LANES) {
-            if (i + OPF_LANES > high) from -= 2 * (i + OPF_LANES - high), i = high - OPF_LANES;
-            opf_vstore(to + i, __builtin_shufflevector(opf_vload(from), opf_vload(from + OPF_LANES - 1), OPF_LANE_EVEN_ODD));
+    int64_t i = low;
+    if (low > 0) opf_zeros_around(to, 0, low, length);
+    if (high < length) opf_zeros_around(to, high, length, length);
+    const int64_t n = high - low;
+    if (n >= OPF_LANES && step <= 2)
+        for (;; i += OPF_LANES, from += step * OPF_LANES) {
+            if (i + OPF_LANES > high) from -= step * (i + OPF_LANES - high), i = high - OPF_LANES;
+            if (step == 1) opf_vstore(to + i, opf_vload(from));
+            else opf_vstore(to + i, __builtin_shufflevector(opf_vload(from), opf_vload(from + OPF_LANES - 1), OPF_LANE_EVEN_ODD)); /* ends with the last element */
             if (i + OPF_LANES == high) return;
         }
-    for (; i < high; i++, from += step) to[i] = *from;
+    if (n > 0 && step == 1) opf_vstore_part(to + i, opf_vload_part(from, (int)n), (int)n);
+    else if (n > 0 && step == 2) opf_vstore_part(to + i, opf_vload_even(from, (int)n), (int)n);
+    else
+        for (; i < high; i++, from += step) to[i] = *from;
 }
 
 #endif

@@ -57,6 +57,9 @@ static void conv_3x3(tile_case *c) { tile_result(c, CONV(CONV_SIZES(5, 11, 14, 1
 static void conv_3x3_no_pad(tile_case *c) { tile_result(c, CONV(CONV_SIZES(5, 11, 14, 18, 3))); }
 static void conv_3x3_stride(tile_case *c) { tile_result(c, CONV(CONV_SIZES(6, 13, 12, 18, 3), .pad = 1, .stride = 2)); }
 static void conv_3x3_dilated(tile_case *c) { tile_result(c, CONV(CONV_SIZES(4, 15, 14, 18, 3), .pad = 2, .dilation = 2)); }
+static void conv_apart(tile_case *c) { tile_result(c, CONV(CONV_SIZES(16, 13, 14, 40, 5), .pad = 2)); }
+static void conv_apart_dilated(tile_case *c) { tile_result(c, CONV(.n = n(c, 2), CONV_SIZES(20, 15, 12, 90, 3), .pad = 1, .dilation = 2)); }
+static void conv_apart_backwards(tile_case *c) { tile_result(c, CONV(CONV_SIZES(24, 13, 10, 48, 4), .pad = 3, .backwards = true)); }
 static void conv_backwards(tile_case *c) { tile_result(c, CONV(CONV_SIZES(4, 15, 14, 18, 4), .pad = 2, .dilation = 2, .backwards = true)); }
 static void conv_dilated_strided(tile_case *c) { tile_result(c, CONV(CONV_SIZES(4, 15, 14, 8, 3), .pad = 2, .dilation = 3, .stride = 2)); }
 static void conv_5x5_stride_3(tile_case *c) { tile_result(c, CONV(CONV_SIZES(3, 19, 23, 9, 5), .pad = 2, .stride = 3)); }
@@ -217,6 +220,7 @@ static const row rows[] = {
     ROW(batched_transposed), ROW(batch_of_rows), ROW(shared_left), ROW(batch_of_constants),
     ROW(conv_1x1_extra), ROW(conv_1x1_extra_deep), ROW(conv_1x1_extra_many), ROW(conv_1x1_extra_square), ROW(matmul_extra), ROW(batched_extra), ROW(conv_1x1_wide_symbolic),
     ROW(conv_1x1), ROW(conv_1x1_stride), ROW(conv_3x3), ROW(conv_3x3_no_pad), ROW(conv_3x3_stride), ROW(conv_3x3_dilated), ROW(conv_backwards),
+    ROW(conv_apart), ROW(conv_apart_dilated), ROW(conv_apart_backwards),
     ROW(conv_dilated_strided), ROW(conv_5x5_stride_3), ROW(conv_stem), ROW(conv_stride_beyond_kernel), ROW(conv_small_map), ROW(conv_groups),
     ROW(conv_batch), ROW(conv_symbolic), ROW(conv_1x1_symbolic), ROW(conv_runtime_weights), ROW(conv_deep), ROW(conv_row_kernel),
     ROW(conv_column_kernel), ROW(conv_1d), ROW(conv_epilogue), ROW(conv_1x1_epilogue), ROW(matmul_gelu), ROW(conv_1x1_by_column),
@@ -294,6 +298,23 @@ static void asks_ahead(void **state) {
     }
 }
 
+/* Copies for each tap, where lines would waste many columns otherwise, and only there. */
+static void apart(void **state) {
+    (void)state;
+    const struct { void (*build)(tile_case *c); bool apart; } windows[] = {
+        {conv_apart, true}, {conv_apart_dilated, true}, {conv_apart_backwards, true}, {conv_3x3_stride, false}, {conv_symbolic, false}};
+    for (size_t i = 0; i < OPF_COUNT(windows); i++) {
+        tile_case *c = tile_case_new();
+        const char *why = NULL;
+        windows[i].build(c);
+        assert_true(tile_schedule(c, "x86-64-v4", &why));
+        const opf_tile *tile = c->nest.tile;
+        assert_int_equal(tile->windows[1].apart, windows[i].apart);
+        assert_true(!windows[i].apart || tile->pitch == tile->axes[tile->windows[1].column].extent);
+        tile_case_free(c);
+    }
+}
+
 /* Lines and columns of each phase, with the phases between them, read windows of one copy: no copy a tap. */
 static void transposed_window(void **state) {
     (void)state;
@@ -329,6 +350,7 @@ int main(void) {
         cmocka_unit_test(refused),
         cmocka_unit_test(asks_ahead),
         cmocka_unit_test(transposed_window),
+        cmocka_unit_test(apart),
         cmocka_unit_test(every_instruction_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
