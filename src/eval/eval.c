@@ -71,14 +71,16 @@ static opf_status check_dims(const opf_eval *eval) {
     return status;
 }
 
-/* Those that speak of the inputs' sizes alone. Where sizes that nodes find do not fit, a load goes astray and is reported. */
-static opf_status check_guards(const opf_eval *eval) {
+/* Those of the branch that is entered (NULL: of the whole) that speak of sizes known by then. Where sizes that nodes find do not fit, a load
+ * goes astray and is reported. */
+static opf_status check_guards(const opf_eval *eval, const opf_graph *inside) {
     opf_status status = OPF_OK;
     for (size_t i = 0; i < eval->module->guards.count; i++) {
         const opf_guard *guard = &eval->module->guards.data[i];
-        if (guard->inside || opf_dim_is_counted(eval->module, guard->left) || opf_dim_is_counted(eval->module, guard->right)) continue;
+        if (guard->inside != inside || opf_dim_is_counted(eval->module, guard->left) || opf_dim_is_counted(eval->module, guard->right)) continue;
         int64_t left = 0, right = 0;
         bool known = opf_dim_eval(guard->left, eval->symbols, &left) && opf_dim_eval(guard->right, eval->symbols, &right);
+        if (inside && !known) continue; /* a size of this turn of a loop */
         if (known && (guard->kind == OPF_GUARD_EQ ? left == right : left >= right)) continue;
         opf_diag_add(diags_of(eval), OPF_ERROR, "shape", place_of(eval), "the inputs' sizes do not fit: %s (%" PRId64 " and %" PRId64 ")", guard->why, left, right);
         status = OPF_ERROR_INPUT;
@@ -196,6 +198,8 @@ static opf_status evaluate_node(opf_eval *eval, opf_node *node) {
 }
 
 opf_status opf_eval_nodes(opf_eval *eval, const opf_graph *graph) {
+    opf_status fits = graph == eval->graph ? OPF_OK : check_guards(eval, graph);
+    if (fits != OPF_OK) return fits;
     for (size_t i = 0; i < graph->nodes.count; i++) {
         opf_status status = evaluate_node(eval, graph->nodes.data[i]);
         if (status != OPF_OK) return status;
@@ -224,7 +228,7 @@ opf_status opf_eval_new(opf_eval **out, opf_graph *graph, const opf_tensor *cons
     if (status == OPF_OK) {
         solve_symbols(eval);
         status = check_dims(eval);
-        opf_status guards = check_guards(eval);
+        opf_status guards = check_guards(eval, NULL);
         if (status == OPF_OK) status = guards;
     }
     if (status == OPF_OK) *out = eval;

@@ -163,3 +163,7 @@ save("properties", [N("MatMul", ["x", "w"], ["products"], name="products"), N("A
      [port("moved", [16, 24]), port("energy", [16]), port("balance", [16]), port("curve", [16, 64]), port("above", [16, 64]), port("rest", [16, 64]), port("counted", [16, 64], T.INT32), port("code", [16, 64], T.UINT8)],
      [constant("w", np.random.default_rng(7).standard_normal((64, 24)).astype(np.float32)), constant("bias", np.linspace(-1, 1, 24, dtype=np.float32)), constant("axis", np.array([1], np.int64)),
       constant("two", np.float32(2)), constant("one", np.int32(1)), constant("step", np.float32(0.5)), constant("zero", np.uint8(128))])
+# a branch whose convolution does not fit into what is short
+fitting = h.make_graph([N("Conv", ["x", "w"], ["c"]), N("ReduceSum", ["c"], ["a"], keepdims=0)], "fitting", [], [port("a", [])], [constant("w", np.ones((1, 1, 70), np.float32))])
+shorter = h.make_graph([N("ReduceSum", ["x"], ["b"], keepdims=0)], "shorter", [], [port("b", [])])
+save("branch_short", [N("If", ["long"], ["y"], then_branch=fitting, else_branch=shorter)], [port("x", [1, 1, "n"]), port("long", [], T.BOOL)], [port("y", [])])
