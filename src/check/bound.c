@@ -125,6 +125,7 @@ static void bound_stage(opf_bounding *b, int number) {
     const opf_stage *stage = b->group->stages.list.data[number];
     b->known = opf_map_new(b->arena);
     b->lost = false;
+    b->literals_anew = b->anew && b->anew[number];
     const opf_expr *error = opf_bound_of(b, stage->body);
     if (b->lost || stage->n_axes > OPF_MAX_RANK) {
         b->bound_of[number] = -2;
@@ -161,11 +162,11 @@ opf_bound_schedule opf_bound_schedule_of(const opf_nest *nest) {
     return (opf_bound_schedule){nest->tile && nest->tile->winograd ? nest->tile->anchor : -1, nest->rescaled_columns, nest->rescaled};
 }
 
-opf_status opf_bound_group(opf_error_bound *out, const opf_group *group, opf_pool *pool, const opf_tensor *const *inputs, const bool *inexact,
+opf_status opf_bound_group(opf_error_bound *out, const opf_group *group, opf_pool *pool, const opf_tensor *const *inputs, const bool *inexact, const bool *anew,
                            const opf_bound_schedule *schedule, const int64_t *symbols, opf_arena *arena) {
     int n = (int)group->stages.list.count, n_results = (int)group->results.count;
     *out = (opf_error_bound){.errors = OPF_ARRAY(arena, opf_tensor *, n_results + 1)};
-    opf_bounding b = {.pool = pool, .arena = arena, .group = group, .inputs = inputs, .inexact = inexact, .schedule = schedule, .symbols = symbols, .bound_of = OPF_ARRAY(arena, int, n + 1), .out = out};
+    opf_bounding b = {.pool = pool, .arena = arena, .group = group, .inputs = inputs, .inexact = inexact, .anew = anew, .schedule = schedule, .symbols = symbols, .bound_of = OPF_ARRAY(arena, int, n + 1), .out = out};
     for (size_t i = 0; i < group->stages.inputs.count; i++) OPF_PUSH(arena, &b.stages.inputs, group->stages.inputs.data[i]);
     for (int i = 0; i < n; i++) OPF_PUSH(arena, &b.stages.list, group->stages.list.data[i]);
     for (int i = 0; i < n; i++) bound_stage(&b, i);

@@ -17,9 +17,10 @@ typedef struct opf_bound_schedule {
     int rescaled;
 } opf_bound_schedule;
 
-/* inputs[i]: tensor of stages.inputs[i], exact but for those with inexact[i] (constants that a pass has rounded anew).
+/* inputs[i]: tensor of stages.inputs[i], exact but for those with inexact[i] (constants that a pass has rounded anew). anew[s]: so are
+ * numbers that stand in stage s itself, where constants of one element are written out; NULL: nowhere.
  * symbols: by symbol index. Memory of `out` is the arena's. Problems of the evaluation are reported. */
-opf_status opf_bound_group(opf_error_bound *out, const opf_group *group, opf_pool *pool, const opf_tensor *const *inputs, const bool *inexact,
+opf_status opf_bound_group(opf_error_bound *out, const opf_group *group, opf_pool *pool, const opf_tensor *const *inputs, const bool *inexact, const bool *anew,
                            const opf_bound_schedule *schedule, const int64_t *symbols, opf_arena *arena);
 
 /* How the nest sums. */

@@ -261,6 +261,7 @@ const opf_expr *opf_bound_of(opf_bounding *b, const opf_expr *e) {
     static char exact;
     const void *known = opf_map_get(&b->known, e);
     if (known) return known == &exact ? NULL : known;
+    if (e->kind == OPF_EXPR_FLOAT && b->literals_anew && e->real != floor(e->real)) return rounded(b, e, anew_roundings((opf_dtype)e->dtype));
     if (!opf_expr_has_load(e)) return NULL;
     const opf_expr *bound = bound_new(b, e);
     opf_map_set(&b->known, e, bound ? (void *)bound : &exact);

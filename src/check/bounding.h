@@ -17,6 +17,8 @@ typedef struct opf_bounding {
     const opf_group *group;
     const opf_tensor *const *inputs; /* of the group */
     const bool *inexact;
+    const bool *anew;          /* per stage of the group */
+    bool literals_anew;        /* of the stage at hand */
     const int64_t *symbols;
     opf_stages stages;         /* the group's, then those of bounds */
     int *bound_of;             /* per stage of the group: its bound's index in stages.list, -1: exact, -2: none can be stated */

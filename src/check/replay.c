@@ -229,6 +229,15 @@ static void check_result(replaying *r, const opf_step *step, int index, const op
     add_check(r, c);
 }
 
+/* Has a pass made a constant of one element that a stage of this node has as a number? */
+static bool has_number_anew(const replaying *r, const opf_node *node) {
+    for (int k = 0; node && k < node->n_inputs; k++) {
+        const opf_value *value = node->inputs[k], *read = value && value->constant && value->constant->elements == 1 ? opf_counterpart_value(r->counterparts, value) : NULL;
+        if (value && value->constant && value->constant->elements == 1 && (!read || !read->constant)) return true;
+    }
+    return false;
+}
+
 static void check_kernel(replaying *r, const opf_step *step, int index) {
     const opf_group *group = step->nest->group;
     size_t n = group->stages.inputs.count;
@@ -241,10 +250,12 @@ static void check_kernel(replaying *r, const opf_step *step, int index) {
         inexact[i] = value->constant ? !read || !read->constant || value->constant->scaling || read->constant->data != value->constant->data : r->snapshots[i] != NULL;
         known = known && inputs[i];
     }
+    bool *anew = OPF_ARRAY(r->arena, bool, group->stages.list.count + 1);
+    for (size_t s = 0; s < group->stages.list.count; s++) anew[s] = has_number_anew(r, group->stages.list.data[s]->origin);
     opf_error_bound bound = {0};
     if (known && !is_exact(r)) {
         opf_bound_schedule schedule = opf_bound_schedule_of(step->nest);
-        opf_status status = opf_bound_group(&bound, group, r->program->module->pool, inputs, inexact, &schedule, r->symbols, r->arena);
+        opf_status status = opf_bound_group(&bound, group, r->program->module->pool, inputs, inexact, anew, &schedule, r->symbols, r->arena);
         if (status != OPF_OK && r->status == OPF_OK) r->status = status;
     }
     for (size_t k = 0; k < group->results.count; k++) {

@@ -115,7 +115,7 @@ static const opf_tensor **bounds_of(const opf_race *race, const opf_bound_schedu
     const opf_tensor **inputs = tensors_of(race);
     bool *inexact = OPF_ARRAY(race->arena, bool, group->stages.inputs.count + 1);
     opf_error_bound bound = {0};
-    if (!inputs || opf_bound_group(&bound, group, race->tunable->nest->pool, inputs, inexact, schedule, race->tunable->symbols, race->arena) != OPF_OK) return NULL;
+    if (!inputs || opf_bound_group(&bound, group, race->tunable->nest->pool, inputs, inexact, NULL, schedule, race->tunable->symbols, race->arena) != OPF_OK) return NULL;
     return (const opf_tensor **)bound.errors;
 }
 
