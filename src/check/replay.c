@@ -162,7 +162,8 @@ static void compare(opf_group_check *c, const opf_tensor *got, const opf_tensor 
         bool beyond = isfinite(bound) ? bits || !(error <= bound) : bounds && isnan(bound) && isnan(a) != isnan(b) && !c->spreads;
         c->beyond += beyond;
         c->open += !beyond && !isfinite(bound);
-        note(c, &furthest, isfinite(bound) ? (bound > 0 && !isnan(error) ? error / bound : INFINITY) : bounds ? 0 : error, i, a, b, bound);
+        double distance = !isfinite(bound) ? (bounds ? 0 : error) : bound > 0 && !isnan(error) ? error / bound : INFINITY;
+        note(c, &furthest, beyond && !isfinite(bound) ? INFINITY : distance, i, a, b, bound);
     }
 }
 
