@@ -256,13 +256,20 @@ static const opf_expr *bound_new(opf_bounding *b, const opf_expr *e) {
     }
 }
 
+/* Positions and sizes are, and what is decided by them; a weight that follows from a position (a third, of an interpolation) is rounded like
+ * any quotient. */
+static bool is_exact(const opf_expr *e) {
+    if (opf_expr_has_load(e)) return false;
+    return !opf_dtype_is_float((opf_dtype)e->dtype) || e->kind == OPF_EXPR_FLOAT || (e->kind == OPF_EXPR_CAST && !opf_dtype_is_float((opf_dtype)e->args[0]->dtype));
+}
+
 /* NULL: exact, or lost. */
 const opf_expr *opf_bound_of(opf_bounding *b, const opf_expr *e) {
     static char exact;
     const void *known = opf_map_get(&b->known, e);
     if (known) return known == &exact ? NULL : known;
     if (e->kind == OPF_EXPR_FLOAT && b->literals_anew && e->real != floor(e->real)) return rounded(b, e, anew_roundings((opf_dtype)e->dtype));
-    if (!opf_expr_has_load(e)) return NULL;
+    if (is_exact(e)) return NULL;
     const opf_expr *bound = bound_new(b, e);
     opf_map_set(&b->known, e, bound ? (void *)bound : &exact);
     return bound;

@@ -116,14 +116,29 @@ static inline float *opf_lib_state(const opf_lib_layer *l, const opf_lib_tensor 
 
 /* ---- products with quantised weights ---- */
 
-static inline void opf_lib_quantization(const float *x, int64_t n, float *scale, int *zero) {
-    float low = 0, high = 0;
+static inline void opf_lib_extend_range(const float *x, int64_t n, float *low, float *high) {
+    float least = *low, most = *high;
     for (int64_t i = 0; i < n; i++) {
-        low = x[i] < low ? x[i] : low;
-        high = x[i] > high ? x[i] : high;
+        least = x[i] < least ? x[i] : least;
+        most = x[i] > most ? x[i] : most;
     }
+    *low = least;
+    *high = most;
+}
+
+static inline void opf_lib_quantization(float low, float high, float *scale, int *zero) {
     *scale = high > low ? (high - low) / 255.0f : 1.0f;
     *zero = (int)opf_round_f32(opf_min_f32(opf_max_f32(-low / *scale, 0), 255));
+}
+
+/* Of the whole input, but for the steps behind the end of the longest sequence. */
+static inline void opf_lib_input_quantization(opf_lib_layer *l) {
+    int64_t longest = 0;
+    for (int64_t b = 0; b < l->batch; b++) longest = opf_lib_length(l, b) > longest ? opf_lib_length(l, b) : longest;
+    float low = 0, high = 0;
+    for (int64_t time = 0; time < longest; time++)
+        for (int64_t b = 0; b < l->batch; b++) opf_lib_extend_range(opf_lib_input_row(l, time, b), l->input, &low, &high);
+    opf_lib_quantization(low, high, &l->scale_x, &l->zero_x);
 }
 
 static inline int64_t opf_lib_words(int64_t depth) { return (depth + 3) / 4; }
@@ -289,7 +304,9 @@ static inline void opf_lib_state_products(const opf_lib_layer *l, const float *s
     if (l->quantized) {
         float scale;
         int zero;
-        opf_lib_quantization(states, l->batch * l->hidden, &scale, &zero);
+        float low = 0, high = 0;
+        opf_lib_extend_range(states, l->batch * l->hidden, &low, &high);
+        opf_lib_quantization(low, high, &scale, &zero);
         for (int64_t b = 0; b < l->batch; b++) opf_lib_quantize_row(l, b, states + b * l->hidden, l->hidden, scale, zero);
         opf_lib_add_quantized_products(l, &l->quads[1], l->batch, scale, zero, gate);
         return;
@@ -396,7 +413,7 @@ static inline void opf_lib_run_direction(opf_lib_layer *l) {
     opf_lib_load_state(l, &a->in[5], l->h);
     if (l->lstm) opf_lib_load_state(l, &a->in[6], l->c);
     if (l->quantized) {
-        opf_lib_quantization((const float *)a->in[0].data, opf_lib_elements(&a->in[0]), &l->scale_x, &l->zero_x);
+        opf_lib_input_quantization(l);
         for (int k = 0; k < 2; k++) opf_lib_describe_columns(l, &l->quads[k], &a->in[8 + 2 * k], &a->in[9 + 2 * k]);
     }
     for (int64_t first = 0; first < l->steps; first += OPF_LIB_STEPS) {

@@ -6,3 +6,6 @@ for machine in native generic; do
   done
   opfuse verify $root/test/cli/models/recurrent_8bit.onnx --machine $machine --rtol 1e-5 -q | tail -n 1
 done
+opfuse run $root/test/cli/models/recurrent_padded.onnx --input t=zeros -o zeros -q >/dev/null
+opfuse run $root/test/cli/models/recurrent_padded.onnx --input t=ones -o large -q >/dev/null
+for name in y0 h0 c0; do cmp zeros/$name.npy large/$name.npy && echo same; done

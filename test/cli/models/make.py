@@ -167,3 +167,13 @@ save("properties", [N("MatMul", ["x", "w"], ["products"], name="products"), N("A
 fitting = h.make_graph([N("Conv", ["x", "w"], ["c"]), N("ReduceSum", ["c"], ["a"], keepdims=0)], "fitting", [], [port("a", [])], [constant("w", np.ones((1, 1, 70), np.float32))])
 shorter = h.make_graph([N("ReduceSum", ["x"], ["b"], keepdims=0)], "shorter", [], [port("b", [])])
 save("branch_short", [N("If", ["long"], ["y"], then_branch=fitting, else_branch=shorter)], [port("x", [1, 1, "n"]), port("long", [], T.BOOL)], [port("y", [])])
+# what lies behind the end of the longest sequence decides nothing; weights of an interpolation that are thirds and sixths
+node, x, results, constants = lstm_8bit(0, np.int8, 1, 3, 4, False)
+node.input[4] = "lengths"
+padding = np.zeros((5, 2, 3), np.float32)
+padding[3:] = 1e6
+padded = h.make_graph([N("Mul", ["padding", "t"], ["tail"]), N("Add", ["inputs", "tail"], ["x0"]), node], "recurrent_padded", [port("t", [])], results,
+                      constants + [constant("lengths", np.array([3, 2], np.int32)), constant("padding", padding), constant("inputs", np.random.default_rng(1).normal(0, 1, (5, 2, 3)).astype(np.float32))])
+onnx.save(h.make_model(padded, opset_imports=[h.make_opsetid("", 17), h.make_opsetid("com.microsoft", 1)], ir_version=8), os.path.join(OUT, "recurrent_padded.onnx"))
+save("interpolated", [N("Resize", ["x", "", "thirds"], ["line"], mode="linear"), N("Resize", ["x", "", "thirds"], ["curve"], mode="cubic")],
+     [port("x", [1, 4, 64, 64])], [port("line", None), port("curve", None)], [constant("thirds", np.array([1, 1, 1, 1.5], np.float32))])
