@@ -10,7 +10,8 @@ static bool visit_read(const opf_expr *e, void *data) {
     if (e->kind != OPF_EXPR_LOAD || e->index != r->tensor) return true;
     r->count++;
     r->load = e;
-    for (int k = 0; k < e->n_args; k++) {
+    if (e->n_args > r->reader->n_axes) r->identity = false; /* a flattened view */
+    for (int k = 0; k < e->n_args && r->identity; k++) {
         bool single = opf_is_value(r->reader->extents[k], 1) && opf_is_value(e->args[k], 0);
         if (!single && !(e->args[k]->kind == OPF_EXPR_VAR && e->args[k]->index == k)) r->identity = false;
     }
