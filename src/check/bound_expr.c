@@ -231,10 +231,6 @@ static const opf_expr *bound_cast(opf_bounding *b, const opf_expr *e) {
     return opf_bound_open_beyond(b, e->args[0], ea, exact ? ea : plus(b, ea, rounded(b, e, 1)));
 }
 
-/* Of a constant that a pass has made. Passes compute in double (a root, a sum and a quotient, products with what was taken together, a
- * difference): float64 is rounded at each step, other types once, and once more by whoever takes such constants together. */
-static double anew_roundings(opf_dtype dtype) { return dtype == OPF_FLOAT64 ? 8 : 2; }
-
 static const opf_expr *bound_load(opf_bounding *b, const opf_expr *e) {
     int n = (int)b->group->stages.inputs.count;
     for (int i = 0; i < e->n_args; i++)

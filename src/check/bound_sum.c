@@ -62,7 +62,7 @@ static bool take_factor(opf_bounding *b, const opf_expr *x, factor *out) {
     if (load->kind != OPF_EXPR_LOAD || load->dtype != OPF_FLOAT32 || (masked && opf_bound_of(b, x->args[0]))) return false;
     int n = (int)b->group->stages.inputs.count;
     *out = (factor){.load = load, .size = in_place(b, x, magnitude(b, load)), .is_input = load->index < n};
-    if (out->is_input) out->relative = b->inexact[load->index] ? 2 * roundoff(OPF_FLOAT32) : 0;
+    if (out->is_input) out->relative = b->inexact[load->index] ? anew_roundings(OPF_FLOAT32) * roundoff(OPF_FLOAT32) : 0;
     else if (b->bound_of[load->index - n] >= 0) out->error = in_place(b, x, opf_load(b->pool, OPF_FLOAT32, n + b->bound_of[load->index - n], load->n_args, load->args));
     return true;
 }

@@ -71,6 +71,10 @@ static inline double roundoff(opf_dtype dtype) {
     }
 }
 
+/* Roundings of a constant that a pass has made. Passes compute in double (a root, a sum and a quotient, products with what was taken
+ * together, a difference): float64 is rounded at each step, other types once, and once more by whoever takes such constants together. */
+static inline double anew_roundings(opf_dtype dtype) { return dtype == OPF_FLOAT64 ? 8 : 2; }
+
 /* k roundings of the size of e; an infinity is exact, and so is a NaN: whether it may be something else, its operands' bounds say. */
 static inline const opf_expr *rounded(opf_bounding *b, const opf_expr *e, double k) {
     double u = roundoff((opf_dtype)e->dtype);

@@ -306,47 +306,31 @@ static void print_multiply_add(printer *p, const opf_expr *e) {
     opf_text_add(p->out, ")");
 }
 
-/* A quotient by a number whose significand has few bits: x * (1 / y) in two parts rounds to what x / y rounds to (opf_divide_f32), in
- * two cycles a vector instead of sixteen. Powers of two are left to the compiler, which multiplies. */
+/* A quotient by a constant: not by a division, which takes sixteen cycles a vector. Powers of two are left to the compiler, which multiplies. */
 enum { DIVISOR_BITS = 16, DIVISOR_EXPONENT = 20 };
 
-static bool divides_by_constant(const opf_expr *e, int *exponent, double *significand) {
+static bool divides_by_constant(const opf_expr *e) {
     if (e->op != OPF_OP_DIV || e->dtype != OPF_FLOAT32 || e->args[1]->kind != OPF_EXPR_FLOAT || e->args[0]->kind == OPF_EXPR_FLOAT) return false;
-    *significand = fabs(frexp(e->args[1]->real, exponent));
-    return isfinite(*significand) && *significand > 0.5 && abs(*exponent) <= DIVISOR_EXPONENT;
-}
-
-static bool is_short_division(const opf_expr *e) {
     int exponent;
-    double significand;
-    return divides_by_constant(e, &exponent, &significand) && ldexp(significand, DIVISOR_BITS) == floor(ldexp(significand, DIVISOR_BITS));
+    double significand = fabs(frexp(e->args[1]->real, &exponent));
+    return isfinite(significand) && significand > 0.5 && abs(exponent) <= DIVISOR_EXPONENT;
 }
 
-/* Any other constant: opf_quotient_f32(x, y, 1 / y). */
-static bool is_long_division(const opf_expr *e) {
+/* Where its significand has few bits x * (1 / y) in two parts rounds to what x / y rounds to: opf_divide_f32(x, y, high, low), in two cycles.
+ * high + low is 1 / y, high nearer to 0 than that, so that both parts of an infinity's quotient agree. Else opf_quotient_f32(x, y, 1 / y). */
+static void print_division(printer *p, const opf_expr *e) {
     int exponent;
-    double significand;
-    return divides_by_constant(e, &exponent, &significand);
-}
-
-static void print_long_division(printer *p, const opf_expr *e) {
-    opf_text_add(p->out, "opf_quotient_f32(");
-    print(p, e->args[0], LEVEL_ANY);
-    opf_text_add(p->out, ", ");
-    print(p, e->args[1], LEVEL_ANY);
-    opf_text_printf(p->out, ", %af)", (double)(float)(1 / e->args[1]->real));
-}
-
-/* opf_divide_f32(x, y, high, low): high + low is 1 / y, high nearer to 0 than that, so that both parts of an infinity's quotient agree. */
-static void print_short_division(printer *p, const opf_expr *e) {
-    double y = e->args[1]->real, inverse = 1 / y;
+    double y = e->args[1]->real, inverse = 1 / y, bits = ldexp(frexp(y, &exponent), DIVISOR_BITS);
+    bool few = bits == floor(bits);
     float high = (float)inverse;
-    if (fabs((double)high) > fabs(inverse)) high = nextafterf(high, 0.0f);
-    opf_text_add(p->out, "opf_divide_f32(");
+    if (few && fabs((double)high) > fabs(inverse)) high = nextafterf(high, 0.0f);
+    opf_text_printf(p->out, "%s(", few ? "opf_divide_f32" : "opf_quotient_f32");
     print(p, e->args[0], LEVEL_ANY);
     opf_text_add(p->out, ", ");
     print(p, e->args[1], LEVEL_ANY);
-    opf_text_printf(p->out, ", %af, %af)", (double)high, (double)(float)((1 - y * (double)high) / y)); /* the remainder is exact in double */
+    opf_text_printf(p->out, ", %af", (double)high);
+    if (few) opf_text_printf(p->out, ", %af", (double)(float)((1 - y * (double)high) / y)); /* the remainder is exact in double */
+    opf_text_add(p->out, ")");
 }
 
 static void print_rounded(printer *p, const opf_expr *e);
@@ -372,10 +356,8 @@ static void print_operation(printer *p, const opf_expr *e, int level) {
         print_wrapped(p, e);
     } else if (is_multiply_add(e)) {
         print_multiply_add(p, e);
-    } else if (is_short_division(e)) {
-        print_short_division(p, e);
-    } else if (is_long_division(e)) {
-        print_long_division(p, e);
+    } else if (divides_by_constant(e)) {
+        print_division(p, e);
     } else if ((e->op == OPF_OP_AND || e->op == OPF_OP_OR) && !opf_expr_has_load(e)) {
         print_logic(p, e, level);
     } else if (e->op == OPF_OP_BITNOT || (e->op >= OPF_OP_BITAND && e->op <= OPF_OP_BITXOR)) {
@@ -463,8 +445,8 @@ static bool becomes_short_integer(const opf_expr *e) {
            !is_packed_integer(to) && opf_expr_fits(e->args[0], OPF_INT32);
 }
 
-const char *opf_emit_local_ctype(const opf_expr *e) {
-    return becomes_short_integer(e) && opf_expr_fits(e->args[0], (opf_dtype)e->dtype) ? "int32_t" : opf_emit_value_ctype((opf_dtype)e->dtype);
+const char *opf_emit_local_ctype(opf_dtype dtype, const opf_expr *e) {
+    return dtype == e->dtype && becomes_short_integer(e) && opf_expr_fits(e->args[0], dtype) ? "int32_t" : opf_emit_value_ctype(dtype);
 }
 
 static void print_to_integer(printer *p, const opf_expr *e, opf_dtype from, opf_dtype to) {

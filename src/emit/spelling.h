@@ -5,7 +5,7 @@
 #include "emit/emit.h"
 
 const char *opf_emit_value_ctype(opf_dtype dtype); /* of a local that holds a value (opf_dtype_held) */
-const char *opf_emit_local_ctype(const opf_expr *e); /* of a local that holds what e gives, and does not change */
+const char *opf_emit_local_ctype(opf_dtype dtype, const opf_expr *e); /* of a local of this type that is e, and does not change */
 const char *opf_emit_suffix(opf_dtype dtype);      /* of the prelude's helpers: "f32", "i64", … */
 bool opf_emit_is_narrow(opf_dtype dtype);          /* floating, held as float32, stored as a code */
 bool opf_emit_can_type(opf_dtype dtype);           /* false: kernels cannot hold this element type */

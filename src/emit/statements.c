@@ -173,8 +173,8 @@ static void print_store(opf_statements *s, const opf_code *code) {
     begin_line(s);
     if (code->declares) {
         s->buffers[code->buffer] = opf_names_take(&s->names, "", buffer->name);
-        bool same = !buffer->changes && code->value->dtype == buffer->dtype;
-        opf_text_printf(s->out, "%s%s ", buffer->changes ? "" : "const ", same ? opf_emit_local_ctype(code->value) : opf_emit_value_ctype(buffer->dtype));
+        if (buffer->changes) opf_text_printf(s->out, "%s ", opf_emit_value_ctype(buffer->dtype));
+        else opf_text_printf(s->out, "const %s ", opf_emit_local_ctype(buffer->dtype, code->value));
     }
     print_place(s, code->buffer, code->offset, s->out);
     opf_text_printf(s->out, " %s %s;\n", how ? how : "=", value);

@@ -55,7 +55,7 @@ static void print_element(opf_tile_printer *p, const opf_expr *const *bodies) {
     for (size_t i = 0; i < p->tile->epilogue.count; i++) {
         const opf_tile_stage *stage = &p->tile->epilogue.data[i];
         if (p->part_of && p->part_of[stage->stage] != p->part) continue;
-        opf_tile_line(p, "const %s t%d = %s;", bodies[i]->dtype == stage->dtype ? opf_emit_local_ctype(bodies[i]) : opf_emit_value_ctype(stage->dtype), stage->stage, opf_tile_text(p, bodies[i]));
+        opf_tile_line(p, "const %s t%d = %s;", opf_emit_local_ctype(stage->dtype, bodies[i]), stage->stage, opf_tile_text(p, bodies[i]));
         if (stage->result >= 0) print_store(p, stage);
     }
 }

@@ -52,6 +52,15 @@ bool opf_is_int(const opf_expr *e, int64_t *value) {
 
 bool opf_is_value(const opf_expr *e, int64_t value) { return e->kind == OPF_EXPR_INT && e->integer == value; }
 
+int64_t opf_greatest_divisor(int64_t a, int64_t b) {
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a < 0 ? -a : a;
+}
+
 static const opf_expr *truth(opf_pool *pool, bool value) { return opf_int_of(pool, OPF_BOOL, value); }
 static bool is_integer(const opf_expr *e) { return opf_dtype_is_integer((opf_dtype)e->dtype); }
 

@@ -11,18 +11,10 @@ static int decide(opf_scalar_op op, opf_interval difference) {
     }
 }
 
-static int64_t common_divisor(int64_t a, int64_t b) {
-    while (b) {
-        int64_t rest = a % b;
-        a = b, b = rest;
-    }
-    return a < 0 ? -a : a;
-}
-
 /* Divides poly >= 0 (or == 0) by what its terms have in common; false: an equation without solution. */
 static bool reduce(opf_poly *poly, bool equation) {
     int64_t common = 0;
-    for (int i = 0; i < poly->count; i++) common = common_divisor(common, poly->terms[i].coefficient);
+    for (int i = 0; i < poly->count; i++) common = opf_greatest_divisor(common, poly->terms[i].coefficient);
     if (common <= 1) return true;
     if (equation && poly->constant % common != 0) return false;
     for (int i = 0; i < poly->count; i++) poly->terms[i].coefficient /= common;

@@ -21,15 +21,6 @@ typedef struct opf_division {
 
 static int64_t magnitude(int64_t a) { return a < 0 ? -a : a; }
 
-static int64_t common_divisor(int64_t a, int64_t b) {
-    a = magnitude(a), b = magnitude(b);
-    while (b) {
-        int64_t rest = a % b;
-        a = b, b = rest;
-    }
-    return a;
-}
-
 /* The polynomial as one term; false where it has more. */
 static bool single_term(const opf_poly *poly, opf_term *term) {
     if (poly->count == 0) return *term = (opf_term){NULL, poly->constant}, true;
@@ -151,7 +142,7 @@ static const opf_expr *divide_by_parts(opf_division *d, bool remainder) {
     if (!single_term(&d->by, &by)) return NULL;
     for (int i = 0; i < d->rest.count && n_tried < 16; i++) {
         opf_term term = d->rest.terms[i];
-        opf_term g = {opf_monomial_common(d->pool, term.monomial, by.monomial), common_divisor(term.coefficient, by.coefficient)};
+        opf_term g = {opf_monomial_common(d->pool, term.monomial, by.monomial), opf_greatest_divisor(term.coefficient, by.coefficient)};
         bool known = (!g.monomial && g.coefficient == 1) || (g.monomial == by.monomial && g.coefficient == by.coefficient);
         for (int k = 0; k < n_tried; k++) known |= tried[k].monomial == g.monomial && tried[k].coefficient == g.coefficient;
         if (known) continue;
@@ -167,7 +158,7 @@ static const opf_expr *divide_by_common(opf_division *d, bool remainder) {
     opf_term g;
     if (d->rest.count == 0 || !single_term(&d->by, &g)) return NULL;
     for (int i = 0; i < d->rest.count; i++) {
-        g.coefficient = common_divisor(g.coefficient, d->rest.terms[i].coefficient);
+        g.coefficient = opf_greatest_divisor(g.coefficient, d->rest.terms[i].coefficient);
         g.monomial = opf_monomial_common(d->pool, g.monomial, d->rest.terms[i].monomial);
     }
     if (d->rest.constant != 0 && g.monomial) g.monomial = NULL;

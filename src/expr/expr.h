@@ -132,6 +132,7 @@ const opf_expr *opf_product(opf_pool *pool, int count, const opf_expr *const *fa
 
 bool opf_is_int(const opf_expr *e, int64_t *value); /* integer constant? value may be NULL */
 bool opf_is_value(const opf_expr *e, int64_t value); /* the integer constant `value`? */
+int64_t opf_greatest_divisor(int64_t a, int64_t b); /* of both, at least 0; 0 of two zeros */
 
 /* Rebuilding. `map` is called on leaves (var, symbol, load with mapped indices) and returns the replacement or NULL to
  * keep; results are simplified. Shared sub-expressions are visited once. */

@@ -128,13 +128,24 @@ static void make_groups(opf_fuser *fuser) {
     }
 }
 
+static bool is_view(const opf_node *node) {
+    const opf_op *op = opf_node_op(node);
+    return op && (op->flags & OPF_OP_VIEW);
+}
+
+bool opf_fusion_is_view(const opf_fuser *fuser, int node) {
+    return is_view(fuser->graph->nodes.data[node]) && !(fuser->joined[node] && fuser->joined[node]->caller);
+}
+
+bool opf_fusion_is_closed(const opf_fuser *fuser, int node) {
+    bool planned = fuser->joined[node] && fuser->joined[node]->planned;
+    return fuser->folded[node] || fuser->in_place[node] || fuser->kinds[node] == OPF_KIND_OPAQUE || planned;
+}
+
 static bool only_views(const opf_group *group) {
-    for (size_t i = 0; i < group->nodes.count; i++) {
-        const opf_node *node = group->nodes.data[i];
-        const opf_op *op = opf_node_op(node);
-        if (!op || !(op->flags & OPF_OP_VIEW))
+    for (size_t i = 0; i < group->nodes.count; i++)
+        if (!is_view(group->nodes.data[i]))
             return false;
-    }
     return true;
 }
 

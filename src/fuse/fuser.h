@@ -64,6 +64,10 @@ void opf_best_joins(opf_fuser *fuser, opf_outcome *outcomes);
 /* Of the nodes that are wanted (per node, each a group of its own) those that can be so are marked. */
 void opf_pinned_joins(opf_fuser *fuser, const bool *wanted);
 
+/* Does nothing join the node's group? Is the node only another shape of its first operand's bytes? */
+bool opf_fusion_is_closed(const opf_fuser *fuser, int node);
+bool opf_fusion_is_view(const opf_fuser *fuser, int node);
+
 /* Fills `needs`. Does a node that runs, or an output, speak of a size that this node finds? */
 void opf_fusion_find_needs(opf_fuser *fuser);
 bool opf_fusion_is_needed(const opf_fuser *fuser, int node);

@@ -20,10 +20,8 @@ static opf_outcome refused(opf_rule_number rule, const opf_node *blocker) { retu
 
 static joining new_joining(opf_fuser *fuser) {
     joining j = {fuser, OPF_ARRAY(fuser->arena, bool, fuser->n_nodes + 1), OPF_ARRAY(fuser->arena, bool, fuser->n_nodes + 1)}; /* never more groups than nodes */
-    for (int i = 0; i < fuser->n_nodes; i++) {
-        bool planned = fuser->joined[i] && fuser->joined[i]->planned;
-        j.closed[fuser->group_of[i]] |= fuser->folded[i] || fuser->kinds[i] == OPF_KIND_OPAQUE || planned;
-    }
+    for (int i = 0; i < fuser->n_nodes; i++)
+        j.closed[fuser->group_of[i]] |= opf_fusion_is_closed(fuser, i);
     return j;
 }
 
@@ -55,8 +53,7 @@ static const opf_node *producer_of(const joining *j, const opf_value *value) {
 }
 
 static bool is_view(const joining *j, const opf_node *node) {
-    const opf_op *op = opf_node_op(node);
-    return op && (op->flags & OPF_OP_VIEW) && !j->closed[j->fuser->group_of[node->id]] && !(j->fuser->joined[node->id] && j->fuser->joined[node->id]->caller);
+    return opf_fusion_is_view(j->fuser, node->id) && !j->closed[j->fuser->group_of[node->id]];
 }
 
 /* The node whose bytes the value shows, through views; NULL: see producer_of. */

@@ -406,11 +406,6 @@ static opf_outcome outcome_of_use(opf_fuser *fuser, const opf_node *from, const 
 
 /* ---- the policy ---- */
 
-static bool is_view(const opf_node *node) {
-    const opf_op *op = opf_node_op(node);
-    return op && (op->flags & OPF_OP_VIEW);
-}
-
 static opf_growth *new_growth(opf_fuser *fuser) {
     opf_arena *arena = fuser->arena;
     opf_growth *growth = OPF_NEW(arena, opf_growth);
@@ -439,10 +434,10 @@ static opf_growth *new_growth(opf_fuser *fuser) {
     for (int i = 0; i < n; i++) {
         int g = fuser->group_of[i];
         OPF_PUSH(arena, &growth->members[g], fuser->graph->nodes.data[i]);
-        bool closed = fuser->folded[i] || fuser->in_place[i] || fuser->kinds[i] == OPF_KIND_OPAQUE || (fuser->joined[i] && fuser->joined[i]->planned);
+        bool closed = opf_fusion_is_closed(fuser, i);
         growth->closed[g] = growth->closed[g] || closed;
         growth->light[g] = growth->light[g] && !closed && opf_stages_are_light(&fuser->calls[i]->stages);
-        growth->view[g] = growth->view[g] && is_view(fuser->graph->nodes.data[i]) && !(fuser->joined[i] && fuser->joined[i]->caller);
+        growth->view[g] = growth->view[g] && opf_fusion_is_view(fuser, i);
     }
     link_nodes(growth);
     opf_growth_order(growth);

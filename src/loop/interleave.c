@@ -80,22 +80,13 @@ void opf_put_together(opf_scheduler *s, opf_axes *axes, opf_targets *targets) {
 
 typedef struct period_search { opf_scheduler *s; int variable; bool in_load; int64_t period; } period_search;
 
-static int64_t greatest_divisor(int64_t a, int64_t b) {
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a < 0 ? -a : a;
-}
-
 /* After how many elements the quotient has moved by a whole number; 0: not known. */
 static int64_t period_of(opf_scheduler *s, const opf_expr *quotient, int variable) {
     const opf_expr *coefficient, *rest;
     int64_t step, divisor;
     if (!opf_is_int(quotient->args[1], &divisor) || divisor < 2) return 0;
     if (!opf_expr_affine(s->pool, quotient->args[0], variable, &coefficient, &rest) || !opf_is_int(coefficient, &step)) return 0;
-    return divisor / greatest_divisor(step % divisor, divisor);
+    return divisor / opf_greatest_divisor(step % divisor, divisor);
 }
 
 static bool find_period(const opf_expr *e, void *data) {

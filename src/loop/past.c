@@ -18,14 +18,12 @@ static double nominal_elements(const opf_value *value) {
     return elements;
 }
 
-static double nominal_bytes(const opf_value *value) { return nominal_elements(value) * (double)opf_dtype_bytes(value->dtype, 8) / 8; }
-
 static bool goes_past(const opf_scheduler *s, const opf_target *target, int variable) {
     const opf_nest_buffer *buffer = opf_buffer_at(s, target->buffer);
     const opf_expr *step, *rest;
     if (buffer->memory != OPF_MEMORY_RESULT || buffer->dtype != opf_dtype_held(buffer->dtype)) return false;
     const opf_value *value = s->group->results.data[buffer->index].value;
-    if (value->dtype != buffer->dtype || nominal_bytes(value) < (double)s->nest->machine->l3_bytes) return false;
+    if (value->dtype != buffer->dtype || (double)opf_value_nominal_bytes(value) < (double)s->nest->machine->l3_bytes) return false;
     return opf_expr_affine(s->pool, target->offset, variable, &step, &rest) && opf_is_value(step, 1);
 }
 

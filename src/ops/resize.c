@@ -37,19 +37,10 @@ static opf_fraction fraction_mul(opf_call *call, opf_fraction a, opf_fraction b)
     return fraction(opf_mul(call->pool, a.numerator, b.numerator), opf_mul(call->pool, a.denominator, b.denominator));
 }
 
-static int64_t greatest_divisor(int64_t a, int64_t b) {
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a < 0 ? -a : a;
-}
-
 static opf_fraction reduced(opf_call *call, opf_fraction f) {
     int64_t numerator, denominator;
     if (!opf_is_int(f.numerator, &numerator) || !opf_is_int(f.denominator, &denominator) || denominator == 0) return f;
-    int64_t divisor = greatest_divisor(numerator, denominator);
+    int64_t divisor = opf_greatest_divisor(numerator, denominator);
     return divisor > 1 ? fraction(opf_call_int(call, numerator / divisor), opf_call_int(call, denominator / divisor)) : f;
 }
 

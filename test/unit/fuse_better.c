@@ -29,13 +29,6 @@ static const struct {
     {"transposes_between_convs", 2, "t2", "c2", OPF_FUSED, "prologue"},
 };
 
-static int count_kernels(const opf_fusion *fusion) {
-    int kernels = 0;
-    for (size_t g = 0; g < fusion->groups.count; g++)
-        kernels += fusion->groups.data[g]->step == OPF_STEP_KERNEL;
-    return kernels;
-}
-
 static const opf_edge *find_edge(const opf_fusion *fusion, const char *from, const char *to) {
     for (size_t e = 0; e < fusion->edges.count; e++)
         if (!strcmp(fusion->edges.data[e].from->name, from) && !strcmp(fusion->edges.data[e].to->name, to))

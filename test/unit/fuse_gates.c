@@ -15,17 +15,6 @@ static opf_module *load_rows(const char *name, int64_t rows, opf_diags *diags) {
     return module;
 }
 
-static int count_kernels(const opf_fusion *fusion) {
-    int kernels = 0;
-    for (size_t g = 0; g < fusion->groups.count; g++) {
-        const opf_group *group = fusion->groups.data[g];
-        kernels += group->step == OPF_STEP_KERNEL;
-        for (size_t b = 0; b < OPF_COUNT(group->bodies); b++)
-            kernels += group->bodies[b] ? count_kernels(group->bodies[b]) : 0;
-    }
-    return kernels;
-}
-
 static int count_products(const opf_graph *graph) {
     int products = 0;
     for (size_t i = 0; i < graph->nodes.count; i++) {

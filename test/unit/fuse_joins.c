@@ -1,13 +1,6 @@
 /* Concatenations in place: the models of test/data/joins have the kernels that are expected of them, and uses the rules. */
 #include "fusion.h"
 
-static int count_kernels(const opf_fusion *fusion) {
-    int kernels = 0;
-    for (size_t g = 0; g < fusion->groups.count; g++)
-        kernels += fusion->groups.data[g]->step == OPF_STEP_KERNEL;
-    return kernels;
-}
-
 /* "FROM TO" → the rule of this use; NULL: there is no such use. */
 static const char *rule_of(const opf_fusion *fusion, const char *use) {
     for (size_t e = 0; e < fusion->edges.count; e++) {
@@ -19,7 +12,7 @@ static const char *rule_of(const opf_fusion *fusion, const char *use) {
     return NULL;
 }
 
-static void check_model(const char *name, json_t *expected) {
+static void check_model(const char *name, const json_t *expected) {
     char file[128];
     snprintf(file, sizeof file, "%s.onnx", name);
     opf_diags *diags = opf_diags_new();
@@ -40,12 +33,7 @@ static void check_model(const char *name, json_t *expected) {
 
 static void parts_go_where_they_belong(void **unused) {
     (void)unused;
-    json_t *expected = json_load_file(OPF_TEST_DATA "/joins/expected.json", 0, NULL), *model;
-    assert_true(json_object_size(expected) >= 10);
-    const char *name;
-    json_object_foreach(expected, name, model)
-        check_model(name, model);
-    json_decref(expected);
+    each_expected("joins", 10, check_model);
 }
 
 int main(void) {

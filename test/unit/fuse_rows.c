@@ -7,46 +7,28 @@
 
 #include "fuse/settings.h"
 
-static int count_kernels(const opf_fusion *fusion) {
-    int kernels = 0;
-    for (size_t g = 0; g < fusion->groups.count; g++)
-        kernels += fusion->groups.data[g]->step == OPF_STEP_KERNEL;
-    return kernels;
+static void check_kernels(const char *folder, const char *file, int64_t kernels) {
+    opf_diags *diags = opf_diags_new();
+    opf_module *module = load(folder, file, OPF_POLICY_BEST, diags);
+    const opf_fusion *fusion = fuse(module, &(opf_fuse_options){.policy = OPF_POLICY_BEST}, diags);
+    if (count_kernels(fusion) != kernels) {
+        opf_text text = {0};
+        opf_explain_text(fusion, &text);
+        fail_msg("%s: expected %lld kernels\n%s", file, (long long)kernels, opf_text_string(&text));
+    }
+    opf_module_free(module);
+    opf_diags_free(diags);
+}
+
+static void check_model(const char *name, const json_t *kernels) {
+    char file[128];
+    snprintf(file, sizeof file, "%s.onnx", name);
+    check_kernels("rows", file, json_integer_value(kernels));
 }
 
 static void forms_do_not_matter(void **unused) {
     (void)unused;
-    json_t *expected = json_load_file(OPF_TEST_DATA "/rows/expected.json", 0, NULL), *kernels;
-    assert_true(json_object_size(expected) >= 20);
-    const char *name;
-    json_object_foreach(expected, name, kernels) {
-        char file[128];
-        snprintf(file, sizeof file, "%s.onnx", name);
-        opf_diags *diags = opf_diags_new();
-        opf_module *module = load("rows", file, OPF_POLICY_BEST, diags);
-        const opf_fusion *fusion = fuse(module, &(opf_fuse_options){.policy = OPF_POLICY_BEST}, diags);
-        if (count_kernels(fusion) != json_integer_value(kernels)) {
-            opf_text text = {0};
-            opf_explain_text(fusion, &text);
-            fail_msg("%s: expected %lld kernels\n%s", name, (long long)json_integer_value(kernels), opf_text_string(&text));
-        }
-        opf_module_free(module);
-        opf_diags_free(diags);
-    }
-    json_decref(expected);
-}
-
-static void check_one_kernel(const char *file) {
-    opf_diags *diags = opf_diags_new();
-    opf_module *module = load("forms", file, OPF_POLICY_BEST, diags);
-    const opf_fusion *fusion = fuse(module, &(opf_fuse_options){.policy = OPF_POLICY_BEST}, diags);
-    if (count_kernels(fusion) != 1) {
-        opf_text text = {0};
-        opf_explain_text(fusion, &text);
-        fail_msg("%s: more than one kernel\n%s", file, opf_text_string(&text));
-    }
-    opf_module_free(module);
-    opf_diags_free(diags);
+    each_expected("rows", 20, check_model);
 }
 
 static void every_form_is_one_kernel(void **unused) {
@@ -60,7 +42,7 @@ static void every_form_is_one_kernel(void **unused) {
             continue;
         for (size_t k = 0; k < OPF_COUNT(kinds); k++)
             forms[k] += strncmp(entry->d_name, kinds[k], strlen(kinds[k])) == 0;
-        check_one_kernel(entry->d_name);
+        check_kernels("forms", entry->d_name, 1);
     }
     closedir(folder);
     for (size_t k = 0; k < OPF_COUNT(kinds); k++)

@@ -25,6 +25,33 @@ static inline void print_diags(const opf_diags *diags)
     opf_text_free(&text);
 }
 
+/* Kernels, those of branches and loops included. */
+static inline int count_kernels(const opf_fusion *fusion)
+{
+    int kernels = 0;
+    for (size_t g = 0; g < fusion->groups.count; g++) {
+        const opf_group *group = fusion->groups.data[g];
+        kernels += group->step == OPF_STEP_KERNEL;
+        for (size_t b = 0; b < OPF_COUNT(group->bodies); b++)
+            kernels += group->bodies[b] ? count_kernels(group->bodies[b]) : 0;
+    }
+    return kernels;
+}
+
+/* Each model of a folder of test/data with what its expected.json says of it, which speaks of at least so many. */
+static inline void each_expected(const char *folder, size_t least, void (*check)(const char *name, const json_t *expected))
+{
+    opf_text path = {0};
+    opf_text_printf(&path, OPF_TEST_DATA "/%s/expected.json", folder);
+    json_t *all = json_load_file(opf_text_string(&path), 0, NULL), *expected;
+    opf_text_free(&path);
+    assert_true(json_object_size(all) >= least);
+    const char *name;
+    json_object_foreach(all, name, expected)
+        check(name, expected);
+    json_decref(all);
+}
+
 static int group_of[4096];
 
 static inline void check_order(const opf_fusion *fusion)

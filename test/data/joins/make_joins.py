@@ -1,43 +1,28 @@
 """Writes the models of this folder: concatenations whose parts can be computed where they belong, and some whose parts cannot. expected.json:
 kernels under policy best, and of some uses the rule. Needs the onnx package. usage: make_joins.py"""
-import json, os
-import numpy as np, onnx
-from onnx import helper as H, numpy_helper as N, TensorProto as T
+import json, os, sys
+import numpy as np
+from onnx import numpy_helper as N
 
 here = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(here))
+import graph
 expected = {}
 random = np.random.default_rng(0)
 
 
-class Graph:
-    def __init__(self, name):
-        self.name, self.nodes, self.weights, self.inputs, self.count = name, [], [], [], 0
-
-    def input(self, name, *dims):
-        self.inputs.append(H.make_tensor_value_info(name, T.FLOAT, dims))
-        return name
-
+class Graph(graph.Graph):
     def const(self, *dims, values=None):
         self.count += 1
         name = f"c{self.count}"
         self.weights.append(N.from_array(random.normal(0, 0.3, dims).astype(np.float32) if values is None else np.array(values, np.int64), name))
         return name
 
-    def op(self, kind, *inputs, **attributes):
-        self.count += 1
-        name = f"{kind}_{self.count}"
-        self.nodes.append(H.make_node(kind, list(inputs), [name], name=name, **attributes))
-        return name
-
     def conv(self, x, inputs, outputs, size=1):
         return self.op("Conv", x, self.const(outputs, inputs, size, size), kernel_shape=[size, size], pads=[size // 2] * 4)
 
     def save(self, kernels, rules, *outputs):
-        graph = H.make_graph(self.nodes, self.name, self.inputs, [H.make_tensor_value_info(o, T.FLOAT, None) for o in outputs], self.weights)
-        model = H.make_model(graph, opset_imports=[H.make_opsetid("", 17)], ir_version=8, producer_name="")
-        model = onnx.shape_inference.infer_shapes(model, strict_mode=True)
-        onnx.checker.check_model(model)
-        onnx.save(model, os.path.join(here, self.name + ".onnx"))
+        self.write(here, outputs)
         expected[self.name] = {"kernels": kernels, "rules": rules}
 
 

@@ -1,32 +1,20 @@
 """Writes the models of this folder: softmax, layer norm, RMS norm and look-alikes in forms that exporters give, work in
 front of contractions, and what policy best makes of each (expected.json: kernels). Needs the onnx package. usage: make_rows.py"""
-import json, os
-import numpy as np, onnx
-from onnx import helper as H, numpy_helper as N, TensorProto as T
+import json, os, sys
+import numpy as np
+from onnx import numpy_helper as N, TensorProto as T
 
 here = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(here))
+import graph
 expected = {}
 
 
-class Graph:
-    def __init__(self, name, opset=17):
-        self.name, self.opset = name, opset
-        self.nodes, self.weights, self.inputs, self.outputs, self.count = [], [], [], [], 0
-
-    def input(self, name, *dims):
-        self.inputs.append(H.make_tensor_value_info(name, T.FLOAT, dims))
-        return name
-
+class Graph(graph.Graph):
     def const(self, value, dtype=np.float32):
         self.count += 1
         name = f"c{self.count}"
         self.weights.append(N.from_array(np.asarray(value, dtype), name))
-        return name
-
-    def op(self, kind, *inputs, **attributes):
-        self.count += 1
-        name = f"{kind}_{self.count}"
-        self.nodes.append(H.make_node(kind, list(inputs), [name], name=name, **attributes))
         return name
 
     def mean(self, x, keepdims=1, axis=-1):
@@ -35,12 +23,7 @@ class Graph:
         return self.op("ReduceMean", x, axes=[axis], keepdims=keepdims)
 
     def save(self, kernels, *outputs):
-        outs = [H.make_tensor_value_info(o, T.FLOAT, None) for o in outputs]
-        graph = H.make_graph(self.nodes, self.name, self.inputs, outs, self.weights)
-        model = H.make_model(graph, opset_imports=[H.make_opsetid("", self.opset)], ir_version=8, producer_name="")
-        model = onnx.shape_inference.infer_shapes(model, strict_mode=True)
-        onnx.checker.check_model(model)
-        onnx.save(model, os.path.join(here, self.name + ".onnx"))
+        self.write(here, outputs)
         expected[self.name] = kernels
 
 

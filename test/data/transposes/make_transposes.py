@@ -1,30 +1,27 @@
 """Writes the models of this folder: element-wise work between transposes, and look-alikes. expected.json: per model the transposes that
 the pass `transposes` leaves. Needs the onnx package. usage: make_transposes.py"""
-import json, os
-import numpy as np, onnx
-from onnx import helper as H, numpy_helper as N, TensorProto as T
+import json, os, sys
+import numpy as np
+from onnx import numpy_helper as N, TensorProto as T
 
 here = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(here))
+import graph
 expected = {}
 random = np.random.default_rng(0)
 LAST, FIRST = [0, 2, 3, 1], [0, 3, 1, 2]  # channels last, and back
 
 
-class Graph:
+class Graph(graph.Graph):
     def __init__(self, name, *inputs):
-        self.name, self.nodes, self.weights, self.count = name, [], [], 0
-        self.inputs = [H.make_tensor_value_info(n, t, d) for n, t, d in inputs]
+        super().__init__(name)
+        for n, t, d in inputs:
+            self.input(n, *d, dtype=t)
 
     def const(self, *dims):
         self.count += 1
         self.weights.append(N.from_array(random.normal(0, 0.3, dims).astype(np.float32), f"c{self.count}"))
         return f"c{self.count}"
-
-    def op(self, kind, *inputs, **attributes):
-        self.count += 1
-        name = f"{kind}_{self.count}"
-        self.nodes.append(H.make_node(kind, list(inputs), [name], name=name, **attributes))
-        return name
 
     def turn(self, x, perm):
         return self.op("Transpose", x, perm=perm)
@@ -36,11 +33,7 @@ class Graph:
         return self.op("Add", self.op("Mul", self.op("Sub", x, self.const(channels)), self.const(1, channels)), self.const(1, 1, 1, channels))
 
     def save(self, transposes, *outputs):
-        graph = H.make_graph(self.nodes, self.name, self.inputs, [H.make_tensor_value_info(o, T.FLOAT, None) for o in outputs], self.weights)
-        model = H.make_model(graph, opset_imports=[H.make_opsetid("", 17)], ir_version=8, producer_name="")
-        model = onnx.shape_inference.infer_shapes(model, strict_mode=True)
-        onnx.checker.check_model(model)
-        onnx.save(model, os.path.join(here, self.name + ".onnx"))
+        self.write(here, outputs)
         expected[self.name] = transposes
 
 
