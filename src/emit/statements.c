@@ -210,6 +210,7 @@ static const char *reduction_text(opf_statements *s, const opf_code *code, const
     const char *count = text_of(s, code->to, false), *first = run_text(s, &code->operands[0]);
     opf_arena *arena = s->names.arena;
     const char *on = from ? "_on" : "", *start = from ? opf_arena_printf(arena, "%s, ", from) : "";
+    if (code->running >= 0) return opf_arena_printf(arena, "opf_sum_behind_%s(%s, %s, %s)", suffix, s->buffers[code->running], first, count);
     if (code->n_operands == 1) return opf_arena_printf(arena, "opf_%s%s_%s(%s%s, %s)", reducers[code->combiner].function, on, suffix, start, first, count);
     const char *second = run_text(s, &code->operands[1]);
     if (strcmp(first, second) == 0) return opf_arena_printf(arena, "opf_sumsq%s_%s(%s%s, %s)", on, suffix, start, first, count);
@@ -305,6 +306,7 @@ static void print_code(opf_statements *s, const opf_code *code) {
         break;
     }
     case OPF_CODE_ARRAY: print_array(s, code); break;
+    case OPF_CODE_CLEAR: line(s, "opf_clear_vectors(%s);", s->buffers[code->buffer]); break;
     case OPF_CODE_STORE: print_store(s, code); break;
     case OPF_CODE_REDUCE: print_reduce(s, code); break;
     case OPF_CODE_TRANSPOSE: print_transpose(s, code); break;

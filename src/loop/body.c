@@ -160,7 +160,7 @@ static opf_block joined(body *b, int outermost) {
         opf_block_append(s, into, &b->level[j]);
         opf_block *inside = opf_code_loop(s, into, range->variable, range->from, range->to, range->step > 1 ? range->step : 1);
         into->list.data[into->list.count - 1]->independent = range->independent;
-        if (range->step > 1) opf_code_index(s, inside, range->start, range->at);
+        if (range->step > 1 && range->start != range->variable) opf_code_index(s, inside, range->start, range->at);
         opf_block_append(s, inside, &inner);
         inner = block;
     }

@@ -6,7 +6,7 @@
 opf_code *opf_code_add(opf_scheduler *s, opf_block *block, opf_code_kind kind) {
     opf_code *code = OPF_NEW(s->arena, opf_code);
     code->kind = kind;
-    code->variable = code->buffer = -1;
+    code->variable = code->buffer = code->running = -1;
     OPF_PUSH(s->arena, &block->list, code);
     return code;
 }

@@ -25,7 +25,7 @@ static bool look_at(jamming *j, const opf_block *block, int *reductions) {
     for (size_t i = 0; i < block->list.count; i++) {
         const opf_code *code = block->list.data[i];
         switch (code->kind) {
-        case OPF_CODE_NOTE: case OPF_CODE_INDEX: case OPF_CODE_LOOP: break;
+        case OPF_CODE_NOTE: case OPF_CODE_INDEX: case OPF_CODE_LOOP: case OPF_CODE_CLEAR: break;
         case OPF_CODE_ARRAY: j->declared[code->buffer] = true; break;
         case OPF_CODE_REDUCE: ++*reductions; /* fall through */
         case OPF_CODE_STORE:
@@ -74,6 +74,7 @@ static opf_code *copied_code(jamming *j, const opf_code *code, bool outermost) {
     opf_scheduler *s = j->s;
     opf_code *copy = opf_arena_copy(s->arena, code, sizeof *code);
     copy->buffer = copied_buffer(j, code->buffer);
+    copy->running = copied_buffer(j, code->running);
     copy->from = copied(j, code->from);
     copy->to = copied(j, code->to);
     copy->limit = copied(j, code->limit);

@@ -4,7 +4,8 @@
  * its own at a depth of the root's loops, into a register, a stack array or the part's scratch. The depth follows from the
  * readers' index maps: the stage's axes that are exactly the root's variables above that depth are bound to them, all others
  * are free and computed whole. Reductions are computed as
- *   - over a contiguous axis: the prelude's fixed-tree sum, max … of the elements or of chunks of the term;
+ *   - over a contiguous axis: the prelude's fixed-tree sum, max … of the elements or of chunks of the term; cheap terms are summed in four
+ *     vectors, that tree's, as they are computed;
  *   - otherwise: accumulators over a chunk of a kept axis, reduce loops outside, chunk loop inside;
  *   - contractions whose operands separate (A[m,k] * B[k,n]): the register tile (loop/tile.h).
  *
@@ -48,6 +49,7 @@ typedef enum opf_code_kind {
     OPF_CODE_IF,               /* `body` where `value` holds */
     OPF_CODE_INDEX,            /* variable = value, from here on */
     OPF_CODE_ARRAY,            /* stack array `buffer` exists from here on */
+    OPF_CODE_CLEAR,            /* array `buffer` of four vectors of floats is zero from here on */
     OPF_CODE_STORE,            /* buffer[offset] = value; registers (offset NULL) come into being with their first store */
     OPF_CODE_REDUCE,           /* register buffer = [buffer combined with] the reduction of `to` contiguous elements */
     OPF_CODE_FRESH,            /* `body` where the unit is the part's first, or `value` holds (NULL: the first alone) */
@@ -70,6 +72,7 @@ struct opf_code {
     opf_code_kind kind;
     const char *text;
     int variable, buffer;
+    int running;               /* reduce: array of the four vectors in which the rows' elements in front of the run were summed, -1: none */
     int64_t step;
     const opf_expr *from, *to, *limit, *offset, *value;
     opf_combiner combiner;     /* reduce: SUM … MAX */

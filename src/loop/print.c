@@ -112,6 +112,7 @@ static const char *const combiner_names[OPF_COMBINE_COUNT] = {"", "sum", "prod",
 static void print_reduce(const printer *p, const opf_code *code) {
     print_run(p, code->buffer, NULL);
     opf_text_printf(p->out, " %s %s(", code->first ? "=" : "with", combiner_names[code->combiner]);
+    if (code->running >= 0) opf_text_printf(p->out, "%s, ", p->nest->buffers.data[code->running].name);
     for (int i = 0; i < code->n_operands; i++) {
         if (i) opf_text_add(p->out, " * ");
         print_run(p, code->operands[i].buffer, code->operands[i].offset);
@@ -149,6 +150,7 @@ static void print_head(const printer *p, const opf_code *code) {
         opf_text_printf(p->out, "array %s of ", p->nest->buffers.data[code->buffer].name);
         print_e(p, p->nest->buffers.data[code->buffer].elements);
         break;
+    case OPF_CODE_CLEAR: opf_text_printf(p->out, "clear %s", p->nest->buffers.data[code->buffer].name); break;
     case OPF_CODE_STORE:
         print_run(p, code->buffer, code->offset);
         opf_text_add(p->out, " = ");

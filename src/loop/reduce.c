@@ -1,7 +1,8 @@
 /* Reductions of one kept stage, at the place where it stands.
  *
  *   rows     the innermost loop runs over a reduce axis that lies in memory: the prelude's fixed-tree functions, on the
- *            elements themselves or on a chunk of the term
+ *            elements themselves or on a chunk of the term; sums of cheap terms run in four vectors, as those functions' do, and
+ *            no chunk is stored
  *   lanes    the innermost loop runs over a kept axis: accumulators in an array, reduce loops outside
  *   scalar   anything else: one running value
  *
@@ -13,7 +14,11 @@
 
 /* ---- which axis is the innermost ---- */
 
-enum { SHORT = 8, MODEST = 16 };
+enum {
+    SHORT = 8,
+    MODEST = 16,
+    MOST_RUNNING = 12 /* operations of a term that is added in registers: four vectors of each are alive at once */
+};
 
 static bool is_pair(opf_combiner combiner) { return combiner >= OPF_COMBINE_ARGMIN; }
 
@@ -23,7 +28,7 @@ static bool in_prelude(opf_combiner combiner, opf_dtype dtype) {
     return type && combiner >= OPF_COMBINE_SUM && combiner <= OPF_COMBINE_MAX;
 }
 
-typedef struct scoring { opf_scheduler *s; int variable; int score, unit; } scoring;
+typedef struct scoring { opf_scheduler *s; int variable; int score, unit; } scoring; /* unit: loads that walk along it by single steps */
 
 static bool score_load(const opf_expr *e, void *data) {
     scoring *score = data;
@@ -31,7 +36,7 @@ static bool score_load(const opf_expr *e, void *data) {
     int64_t stride;
     if (e->kind != OPF_EXPR_LOAD || e->n_args == 0 || !opf_expr_has_var(e->args[0], score->variable)) return true;
     if (!opf_expr_affine(score->s->pool, e->args[0], score->variable, &coefficient, &rest)) score->score -= 4;
-    else if (opf_is_int(coefficient, &stride) && stride == 1) score->score += 4, score->unit++;
+    else if (opf_is_int(coefficient, &stride) && stride == 1) score->unit++;
     else if (opf_is_int(coefficient, &stride) && (stride == 2 || stride == -1)) score->score -= 1;
     else score->score -= 3;
     return true;
@@ -42,6 +47,7 @@ static int score_of(opf_scheduler *s, const opf_item *item, int variable, bool k
     scoring score = {s, variable, 0, 0};
     int64_t extent = opf_dim_nominal(opf_extent(s, variable));
     opf_expr_visit(s->pool, item->term, score_load, &score);
+    if (score.unit) score.score += 4; /* further ones are no gain: along another axis they may not change at all */
     if (kept) score.score += 1;
     else if (!in_prelude(stage->combiner, stage->accumulator)) score.score -= 3;
     else if (score.unit == 0) score.score -= 2;
@@ -220,6 +226,83 @@ static void combine_runs(const reduction *r, opf_block *block, int accumulator, 
     code->to = opf_sub(s->pool, range->to, range->from);
 }
 
+/* ---- sums that run in four vectors ---- */
+
+typedef struct walking { opf_scheduler *s; int variable; int operations; } walking;
+
+/* Vectors of it are arithmetic on what lies together: no functions, nothing that is read only where a condition holds. */
+static bool walks_on(const opf_expr *e, void *data) {
+    walking *w = data;
+    const opf_expr *step, *rest;
+    if (e->kind == OPF_EXPR_UNARY || e->kind == OPF_EXPR_BINARY) return ++w->operations <= MOST_RUNNING && !opf_scalar_ops[e->op].transcendental;
+    if (e->kind == OPF_EXPR_SELECT)
+        for (int i = 1; i < 3; i++)
+            if (e->args[i]->kind == OPF_EXPR_LOAD && e->args[i]->n_args && !opf_is_safe(w->s, e->args[i], OPF_SAFE)) return false;
+    if (e->kind != OPF_EXPR_LOAD || e->n_args == 0) return true;
+    bool still = !opf_expr_has_var(e->args[0], w->variable), narrow = e->dtype == OPF_FLOAT32 || (opf_dtype_is_integer((opf_dtype)e->dtype) && e->dtype != OPF_INT64 && e->dtype != OPF_UINT64);
+    return still || (narrow && opf_expr_affine(w->s->pool, e->args[0], w->variable, &step, &rest) && opf_is_value(step, 1));
+}
+
+/* Elements of the four vectors. */
+static int64_t running_elements(const reduction *r) { return 4 * r->s->nest->machine->lanes; }
+
+static bool runs_in_vectors(const reduction *r, const opf_range *range) {
+    walking w = {r->s, range->variable, 0};
+    int64_t length;
+    bool sum = r->stage->combiner == OPF_COMBINE_SUM && r->stage->accumulator == OPF_FLOAT32 && r->term->dtype == OPF_FLOAT32 && !opf_group_is_exact(r->s->group);
+    if (!sum || (opf_is_int(opf_extent(r->s, range->variable), &length) && length < 2 * running_elements(r))) return false;
+    return opf_expr_visit(r->s->pool, r->term, walks_on, &w);
+}
+
+/* Whole rounds of four vectors, added lane by lane. */
+static void add_rounds(const reduction *r, opf_block *block, int sums, const opf_range *range) {
+    opf_scheduler *s = r->s;
+    opf_pool *pool = s->pool;
+    const char *name = s->nest->variables.data[range->variable].name;
+    int64_t all = running_elements(r);
+    int base = opf_variable_new(s, opf_arena_printf(s->arena, "%s_base", name), opf_extent(s, range->variable)), lane = opf_variable_new(s, name, opf_int(pool, all));
+    const opf_expr *at = opf_variable(s, lane), *term = opf_simple(s, opf_substitute_safely(s, r->term, range->variable, opf_add(pool, opf_variable(s, base), at)));
+    opf_targets targets = one_target(s, sums, at, opf_accumulate(pool, OPF_COMBINE_SUM, opf_buffer_load(s, sums, at), term));
+    opf_range rounds = {.variable = base, .from = range->from, .to = opf_sub(pool, range->to, opf_int(pool, all - 1)), .step = all, .start = base};
+    opf_ranges ranges = {.count = 2, .at = {rounds, {.variable = lane, .from = opf_int(pool, 0), .to = opf_int(pool, all)}}};
+    opf_body(s, block, &ranges, &targets);
+}
+
+/* The row's last `count` elements into an array. */
+static void store_rest(const reduction *r, opf_block *block, int array, const opf_range *range, const opf_expr *count) {
+    opf_scheduler *s = r->s;
+    int lane = opf_variable_new(s, s->nest->variables.data[range->variable].name, opf_int(s->pool, running_elements(r)));
+    const opf_expr *at = opf_variable(s, lane), *place = opf_add(s->pool, opf_sub(s->pool, range->to, count), at);
+    opf_targets targets = one_target(s, array, at, opf_simple(s, opf_substitute_safely(s, r->term, range->variable, place)));
+    opf_ranges ranges = {.count = 1, .at = {{.variable = lane, .from = opf_int(s->pool, 0), .to = count}}};
+    opf_body(s, block, &ranges, &targets);
+}
+
+static void combine_running(const reduction *r, opf_block *block, int accumulator, const opf_range *range) {
+    opf_scheduler *s = r->s;
+    opf_pool *pool = s->pool;
+    const opf_expr *all = opf_int(pool, running_elements(r)), *length = opf_sub(pool, range->to, range->from);
+    if (!opf_proves_le(s, range->from, range->to)) length = opf_max(pool, length, opf_int(pool, 0)); /* bounds of conditions may cross */
+    const opf_expr *rest = opf_simple(s, opf_floormod(pool, length, all));
+    int sums = opf_buffer_new(s, OPF_MEMORY_STACK, OPF_FLOAT32, "running", all), array = sums;
+    opf_code_array(s, block, sums);
+    opf_code_add(s, block, OPF_CODE_CLEAR)->buffer = sums;
+    add_rounds(r, block, sums, range);
+    if (!opf_is_value(rest, 0)) {
+        if (!opf_is_int(rest, NULL)) {
+            int count = opf_variable_new(s, opf_arena_printf(s->arena, "%s_rest", s->nest->variables.data[range->variable].name), all);
+            opf_code_index(s, block, count, rest);
+            rest = opf_variable(s, count);
+        }
+        array = opf_buffer_new(s, OPF_MEMORY_STACK, OPF_FLOAT32, "rest", all);
+        opf_code_array(s, block, array);
+        store_rest(r, block, array, range, rest);
+    }
+    opf_run run = {array, opf_int(pool, 0)};
+    combine_runs(r, block, accumulator, false, &run, 1, &(opf_range){.variable = range->variable, .from = opf_int(pool, 0), .to = rest});
+    block->list.data[block->list.count - 1]->running = sums;
+}
+
 /* The term of a chunk into an array, the array into the accumulator. */
 static void combine_chunks(const reduction *r, opf_block *block, int accumulator, const opf_range *range) {
     opf_scheduler *s = r->s;
@@ -269,6 +352,7 @@ static void reduce_rows(reduction *r, opf_block *block, int vector, int accumula
     opf_code_define(s, block, accumulator, neutral(r));
     block = open_loops(s, block, &ranges, ranges.count - 1);
     if (n) combine_runs(r, block, accumulator, false, runs, n, innermost);
+    else if (runs_in_vectors(r, innermost)) combine_running(r, block, accumulator, innermost);
     else combine_chunks(r, block, accumulator, innermost);
 }
 

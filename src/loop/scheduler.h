@@ -45,7 +45,7 @@ typedef struct opf_range {
     int variable;
     const opf_expr *from, *to;
     int64_t step;              /* 0: 1 */
-    int start;                 /* with a step: the variable that holds `at`, the start of the iteration's own elements */
+    int start;                 /* with a step: the variable that holds `at`, the start of the iteration's own elements; may be `variable` */
     const opf_expr *at;
     bool independent;
 } opf_range;

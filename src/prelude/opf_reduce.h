@@ -70,6 +70,21 @@ static inline float opf_sum_f32(const float *x, int64_t n) {
     OPF_REDUCE_F32(opf_vadd, opf_vsum_lanes, 0.0f, OPF_FIRST, OPF_PART)
 #undef OPF_PART
 }
+/* The same sum of a row whose elements in front of the n < 4 * OPF_LANES last ones, x, were added to the four vectors in turns. */
+static inline float opf_sum_behind_f32(const float *vectors, const float *x, int64_t n) {
+    opf_vf a0 = opf_vload(vectors), a1 = opf_vload(vectors + OPF_LANES), a2 = opf_vload(vectors + 2 * OPF_LANES), a3 = opf_vload(vectors + 3 * OPF_LANES);
+    int64_t i = 0;
+    if (i + OPF_LANES <= n) a0 += opf_vload(x + i), i += OPF_LANES;
+    if (i + OPF_LANES <= n) a1 += opf_vload(x + i), i += OPF_LANES;
+    if (i + OPF_LANES <= n) a2 += opf_vload(x + i), i += OPF_LANES;
+    if (i < n) a3 += opf_vload_part(x + i, (int)(n - i));
+    return opf_vsum_lanes((a0 + a1) + (a2 + a3));
+}
+/* Not as a loop, of which gcc 12 would make a string instruction for 128 bytes. */
+static inline void opf_clear_vectors(float *vectors) {
+    opf_vf *v = (opf_vf *)(void *)vectors;
+    v[0] = v[1] = v[2] = v[3] = (opf_vf){0};
+}
 static inline float opf_prod_f32(const float *x, int64_t n) {
 #define OPF_PART(i, k) opf_vload_part_or(x + (i), k, 1.0f)
     OPF_REDUCE_F32(opf_vmul, opf_vmul_lanes, 1.0f, OPF_FIRST, OPF_PART)

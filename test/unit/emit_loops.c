@@ -101,6 +101,18 @@ static const written_case written[] = {
     {"sum of rows", "size N 4 1 0\n size K 600 1 0\n in x float32 [N, K]\n stage y float32 [n=N] sum [k=K] : x[n, k]\n out y"},
     {"sum of rows of a term", "size N 4 1 0\n size K 600 1 513\n in x float32 [N, K]\n stage y float32 [n=N] sum [k=K] : exp(x[n, k]) * 0.5\n out y"},
     {"sum of rows of two functions", "size N 4 1 0\n in x float32 [N, 700]\n stage y float32 [n=N] sum [k=700] : tanh(exp(x[n, k]))\n out y"},
+    {"sums of cheap terms, which run in four vectors", /* rows of open and of known length, with and without a rest, between bounds, of bytes */
+     "size N 4 1 2 0 3 1\n size K 600 1 0 33 64 127\n in x float32 [N, K]\n in w float32 [K]\n in u float32 [N, 300]\n in v float32 [N, 256]\n in i uint8 [N, 300]\n"
+     " stage a float32 [n=N] sum [k=K] : max(x[n, k], 0) * w[k]\n stage b float32 [n=N] sum [k=300] : abs(u[n, k]) * 0.5 + 1\n"
+     " stage c float32 [n=N] sum [k=256] : (v[n, k] - a[n]) * (v[n, k] - a[n])\n stage d float32 [n=N] sum [k=300] : 7 <= k && k < 280 ? u[n, k - 7] * b[n] : 0\n"
+     " stage e float32 [n=N] sum [k=300] : float32(i[n, k]) * 2 + 1\n stage f float32 [n=N] sum [k=K] : k < K - 5 ? min(x[n, k + 5], 1) : 0\n"
+     " out a\n out b\n out c\n out d\n out e\n out f"},
+    {"sums of cheap terms over outer and inner axes",
+     "size N 3 1 0\n size K 200 1 0\n in x float32 [N, 6, K]\n in z float32 [N, 6, 300]\n stage a float32 [c=6] sum [n=N, k=K] : x[n, c, k] * 2 + 1\n"
+     " stage b float32 [c=6] sum [n=N, k=300] : max(z[n, c, k], -1) * 0.5\n out a\n out b"},
+    {"a sum of what each of many operands is once a row", /* walks along what lies together, not along the rows */
+     "size N 600 1 0\n in x float32 [N, 49]\n in a float32 [N]\n in b float32 [N]\n in c float32 [N]\n in d float32 [N]\n"
+     " stage y float32 [n=N] sum [k=49] : max((x[n, k] * a[n] + b[n]) * c[n] + d[n], 0)\n out y"},
     {"sum of columns", "size N 600 1 0\n size K 600 1 7\n in x float32 [N, K]\n stage y float32 [k=K] sum [n=N] : x[n, k] * 2\n out y"},
     {"sum of everything", "size N 7 1 0\n in x float32 [N, 5, 9]\n stage y float32 [] sum [n=N, a=5, b=9] : x[n, a, b]\n out y"},
     {"sum over the middle", "size N 3 1 0\n in x float32 [N, 6, 40]\n stage y float32 [n=N, k=40] sum [c=6] : x[n, c, k]\n out y"},

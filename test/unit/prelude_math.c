@@ -143,10 +143,27 @@ static void reductions_of_any_length(void **state) {
     assert_int_equal(opf_max_reduce_i64(wide, 0), INT64_MIN);
 }
 
+/* Rounds of four vectors added as they are computed, the rest behind them: the very sum of the row. */
+static void running_sums_are_the_rows_sums(void **state) {
+    (void)state;
+    enum { ALL = 4 * OPF_LANES };
+    float x[8 * ALL];
+    for (int i = 0; i < 8 * ALL; i++) x[i] = (float)((i * 37) % 101) / 7 - 5;
+    for (int n = 0; n < 8 * ALL; n++) {
+        _Alignas(64) float running[ALL];
+        opf_clear_vectors(running);
+        int base = 0;
+        for (; base + ALL <= n; base += ALL)
+            for (int k = 0; k < ALL; k++) running[k] += x[base + k];
+        assert_true(opf_sum_behind_f32(running, x + base, n - base) == opf_sum_f32(x, n));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(integers_never_trap),      cmocka_unit_test(conversions_are_defined), cmocka_unit_test(half_precision),
         cmocka_unit_test(reductions_of_any_length), cmocka_unit_test(errors_stay_within_their_limits),
+        cmocka_unit_test(running_sums_are_the_rows_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
