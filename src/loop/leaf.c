@@ -75,19 +75,38 @@ static opf_block *open_outer(nest *n) {
     return block;
 }
 
+static void lanes(opf_scheduler *s, opf_block *block, int lane, const opf_expr *from, const opf_expr *to, const opf_targets *targets) {
+    opf_ranges ranges = {.count = 1, .at = {{.variable = lane, .from = from, .to = to}}};
+    opf_body(s, block, &ranges, targets);
+}
+
+/* A chunk in whole pieces, each past the caches; what is left of the chunk is stored the usual way. */
+static void past_pieces(opf_scheduler *s, opf_block *block, const opf_chunk *chunk, const opf_targets *targets) {
+    opf_targets own = copied(s, targets);
+    opf_slots slots = slots_of(s, &own);
+    opf_chunk piece = opf_chunk_new(s, chunk->lane, OPF_PAST_PIECE);
+    const opf_expr *size = opf_int(s->pool, piece.size), *whole = opf_mul(s->pool, opf_floordiv(s->pool, chunk->count, size), size);
+    opf_block *inside = opf_code_loop(s, block, piece.base, opf_int(s->pool, 0), whole, piece.size);
+    piece.count = size;
+    opf_substitute_all(s, &slots, chunk->lane, piece.value);
+    opf_targets results = opf_past_arrays(s, inside, &piece, &own);
+    lanes(s, inside, piece.lane, opf_int(s->pool, 0), size, &own);
+    opf_past_store(s, inside, &piece, &results);
+    if (!is_empty(s, whole, chunk->count)) lanes(s, block, chunk->lane, whole, chunk->count, targets);
+}
+
 /* All lanes of a chunk: a loop a function, or one for all; results past the caches where that is chosen. */
 static void over_lanes(opf_scheduler *s, opf_block *block, const opf_chunk *chunk, opf_targets *targets) {
     opf_targets own = copied(s, targets), past = {0};
-    if (opf_stores_past(s, targets, chunk->lane)) {
-        past = opf_past_arrays(s, block, chunk, &own);
-        opf_past_ask(s, block, chunk, &own);
+    bool stored_past = opf_stores_past(s, targets, chunk->lane), phases = opf_phases_apply(s, &own, chunk->lane);
+    if (stored_past) opf_past_ask(s, block, chunk, &own);
+    if (stored_past && !phases && chunk->size > OPF_PAST_PIECE) {
+        past_pieces(s, block, chunk, &own);
+        return;
     }
-    if (opf_phases_apply(s, &own, chunk->lane)) {
-        opf_phases(s, block, chunk, &own);
-    } else {
-        opf_ranges lanes = {.count = 1, .at = {{.variable = chunk->lane, .from = opf_int(s->pool, 0), .to = chunk->count}}};
-        opf_body(s, block, &lanes, &own);
-    }
+    if (stored_past) past = opf_past_arrays(s, block, chunk, &own);
+    if (phases) opf_phases(s, block, chunk, &own);
+    else lanes(s, block, chunk->lane, opf_int(s->pool, 0), chunk->count, &own);
     opf_past_store(s, block, chunk, &past);
 }
 
@@ -178,7 +197,9 @@ static void shared_blocks(opf_scheduler *s, opf_block *block, opf_axes *outer, i
         opf_axes_add(&shared, number);
         inside = opf_code_share(s, block, &shared, shared.count);
         opf_code_index(s, inside, chunk.base, opf_mul(s->pool, opf_variable(s, number), opf_int(s->pool, size)));
-        opf_code_index(s, inside, chunk.count->index, opf_min(s->pool, opf_sub(s->pool, extent, opf_variable(s, chunk.base)), opf_int(s->pool, size)));
+        int64_t whole;
+        if (opf_is_int(extent, &whole) && whole % size == 0) chunk.count = opf_int(s->pool, size);
+        else opf_code_index(s, inside, chunk.count->index, opf_min(s->pool, opf_sub(s->pool, extent, opf_variable(s, chunk.base)), opf_int(s->pool, size)));
     } else {
         inside = opf_code_share(s, block, &shared, shared.count);
     }

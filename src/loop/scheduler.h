@@ -263,6 +263,7 @@ bool opf_phases_apply(opf_scheduler *s, const opf_targets *targets, int innermos
 void opf_phases(opf_scheduler *s, opf_block *block, const opf_chunk *chunk, const opf_targets *targets);
 
 /* ---- past.c ---- */
+enum { OPF_PAST_PIECE = 128 }; /* elements that the registers hold on their way past the caches; eight vectors of float32 with AVX-512 */
 /* Do results among the targets go past the caches, in chunks of `variable`? Tells the choice where there is one. */
 bool opf_stores_past(opf_scheduler *s, const opf_targets *targets, int variable);
 /* Such targets get an array for the lanes of the chunk, which `block` then holds; the results, each with its first element's offset and

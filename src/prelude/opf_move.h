@@ -63,12 +63,14 @@ static inline void opf_transpose_past_f32(float *restrict to, int64_t to_pitch, 
 
 typedef float opf_vf_bytes __attribute__((vector_size(4 * OPF_LANES), aligned(1), may_alias)); /* at any address */
 
-/* to[0 … bytes-1] = from[0 … bytes-1] past the caches, all but the ends that are no whole vector. */
+/* to[0 … bytes-1] = from[0 … bytes-1] past the caches, all but the ends that are no whole vector. Of short runs that begin inside a vector the
+ * ends would cost more than the rest gains. */
 static inline void opf_store_past(void *restrict to, const void *restrict from, int64_t bytes) {
+    enum { SHORT = 16 }; /* vectors */
     char *target = to;
     const char *source = from;
     int64_t vector = sizeof(opf_vf), at = (int64_t)(-(uintptr_t)target % sizeof(opf_vf));
-    if (at > bytes) at = bytes;
+    if (at > bytes || (at > 0 && bytes <= SHORT * vector)) at = bytes;
     __builtin_memcpy(target, source, (size_t)at);
     for (; at + vector <= bytes; at += vector) opf_vstore_past(target + at, *(const opf_vf_bytes *)(const void *)(source + at));
     __builtin_memcpy(target + at, source + at, (size_t)(bytes - at));
