@@ -333,7 +333,7 @@ static void print_division(printer *p, const opf_expr *e) {
     opf_text_add(p->out, ")");
 }
 
-static void print_rounded(printer *p, const opf_expr *e);
+static void print_rounded(printer *p, const opf_expr *e, int level);
 
 /* What is computed in whole bytes is brought back to the bits that the type has. */
 static void print_wrapped(printer *p, const opf_expr *e) {
@@ -349,7 +349,7 @@ static void print_operation(printer *p, const opf_expr *e, int level) {
     const op_row *row = &ops[e->op];
     bool real = opf_dtype_is_float(of), brackets = level > LEVEL_UNARY;
     if (opf_emit_is_narrow((opf_dtype)e->dtype)) {
-        print_rounded(p, e);
+        print_rounded(p, e, level);
     } else if (e->op == OPF_OP_CODE) {
         print_code(p, e->args[0]);
     } else if (is_packed_integer((opf_dtype)e->dtype)) {
@@ -429,9 +429,33 @@ static void print_code(printer *p, const opf_expr *e) {
     }
 }
 
-static void print_rounded(printer *p, const opf_expr *e) {
-    opf_text_printf(p->out, "opf_%s_to_f32(", opf_emit_suffix((opf_dtype)e->dtype));
-    print_code(p, e);
+static bool is_short(opf_dtype dtype) { return dtype == OPF_FLOAT16 || dtype == OPF_BFLOAT16; }
+
+/* Is `e` a number of the type already, whatever it is held in? Of such numbers the largest is one, as are their negatives. */
+static bool is_number_of(const opf_expr *e, opf_dtype dtype) {
+    if (e->dtype == dtype) return true;
+    if (e->kind == OPF_EXPR_FLOAT) return opf_dtype_round(dtype, e->real) == e->real;
+    bool keeps = e->op == OPF_OP_MAX || e->op == OPF_OP_MIN || e->op == OPF_OP_NEG || e->op == OPF_OP_ABS;
+    bool operation = (e->kind == OPF_EXPR_UNARY || e->kind == OPF_EXPR_BINARY) && keeps, cast = e->kind == OPF_EXPR_CAST && e->dtype == OPF_FLOAT32;
+    if (!operation && !cast && e->kind != OPF_EXPR_SELECT) return false;
+    for (int k = e->kind == OPF_EXPR_SELECT; k < e->n_args; k++)
+        if (!is_number_of(e->args[k], dtype)) return false;
+    return true;
+}
+
+/* To the nearest number of the type. In 16 bits: from float without a way round the code, and what is such a number as it is. */
+static void print_rounded(printer *p, const opf_expr *e, int level) {
+    opf_dtype dtype = (opf_dtype)e->dtype;
+    bool cast = e->kind == OPF_EXPR_CAST, from_float = !cast || opf_dtype_held((opf_dtype)e->args[0]->dtype) == OPF_FLOAT32;
+    bool short_type = from_float && is_short(dtype);
+    if (short_type && cast && is_number_of(e->args[0], dtype)) {
+        print(p, e->args[0], level);
+        return;
+    }
+    opf_text_printf(p->out, short_type ? "opf_round_%s(" : "opf_%s_to_f32(", opf_emit_suffix(dtype));
+    if (!short_type) print_code(p, e);
+    else if (cast) print(p, e->args[0], LEVEL_ANY);
+    else print_unrounded(p, e);
     opf_text_add(p->out, ")");
 }
 
@@ -460,7 +484,7 @@ static void print_to_integer(printer *p, const opf_expr *e, opf_dtype from, opf_
 static void print_cast(printer *p, const opf_expr *e, int level) {
     opf_dtype to = (opf_dtype)e->dtype, from = opf_dtype_held((opf_dtype)e->args[0]->dtype);
     if (opf_emit_is_narrow(to)) {
-        print_rounded(p, e);
+        print_rounded(p, e, level);
         return;
     }
     if (to == from) { /* held in this type already */
@@ -537,42 +561,10 @@ void opf_emit_element(opf_dtype stored, const char *place, const char *offset, o
     else opf_text_printf(out, "%s[%s]", place, offset);
 }
 
+void opf_emit_round(opf_dtype to, const char *number, opf_text *out) {
+    const char *type = opf_emit_suffix(to);
+    if (is_short(to)) opf_text_printf(out, "opf_round_%s(%s)", type, number);
+    else opf_text_printf(out, "opf_%s_to_f32(opf_f32_to_%s(%s))", type, type, number);
+}
+
 void opf_emit_dim(opf_dim dim, opf_text *out) { print(&(printer){NULL, out, true}, dim, LEVEL_ANY); }
-
-/* ---- names ---- */
-
-bool opf_emit_is_word(const char *name) {
-    static const char *const words[] = {
-        "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float",
-        "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static",
-        "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "args", "part", "parts", "asm",
-        "linux", "unix", "main", "NULL", "bool", "true", "false", "errno", "stdin", "stdout", "stderr", "EOF", "I",
-    };
-    for (size_t i = 0; i < OPF_COUNT(words); i++)
-        if (strcmp(words[i], name) == 0) return true;
-    return false;
-}
-
-/* Locals and functions of generated code hold no capital and end in no '_'. A symbol keeps its name where it holds a capital
- * and is no macro; every other, and those that end in '_' themselves, get a '_' behind: so no symbol can hide a local,
- * whatever the emitters call theirs, and different symbols stay different. */
-void opf_emit_symbol(const opf_symbol *symbol, opf_text *out) {
-    const char *name = symbol->name;
-    size_t length = strlen(name);
-    bool small = strpbrk(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == NULL;
-    bool reserved = name[0] == '_' || strncmp(name, "i_", 2) == 0 || strncasecmp(name, "opf_", 4) == 0;
-    bool limit = length > 4 && (strcmp(name + length - 4, "_MAX") == 0 || strcmp(name + length - 4, "_MIN") == 0);
-    if (name[0] == '_') opf_text_add(out, "s");
-    opf_text_add(out, name);
-    if (small || reserved || limit || opf_emit_is_word(name) || name[length - 1] == '_') opf_text_add(out, "_");
-}
-
-/* ---- places in panels ---- */
-
-static const char *times(int n, const char *unit, opf_arena *arena) {
-    return n == 0 ? "" : n == 1 ? opf_arena_printf(arena, " + %s", unit) : opf_arena_printf(arena, " + %d * %s", n, unit);
-}
-
-const char *opf_emit_vector_at(const char *base, int rows, const char *pitch, int vectors, opf_arena *arena) {
-    return opf_arena_printf(arena, "%s%s%s", base, rows ? times(rows, pitch, arena) : "", times(vectors, "OPF_LANES", arena));
-}

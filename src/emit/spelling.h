@@ -16,6 +16,8 @@ void opf_emit_operand(const opf_expr *e, const opf_emit_scope *scope, opf_text *
 
 /* The code of a value of a narrow floating type, or the bits of one of a packed type: what is stored. */
 void opf_emit_code(const opf_expr *e, const opf_emit_scope *scope, opf_text *out);
+/* A float rounded to a narrow floating type, as a float. */
+void opf_emit_round(opf_dtype to, const char *number, opf_text *out);
 /* The value of element `offset` of an argument: converted where it is stored otherwise than held. */
 void opf_emit_element(opf_dtype stored, const char *place, const char *offset, opf_text *out);
 

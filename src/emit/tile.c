@@ -81,12 +81,21 @@ static void print_load(void *data, const opf_expr *load, opf_text *out) {
         if (!sums) opf_text_printf(out, "t%d", stage);
         else if (load->dtype == OPF_FLOAT32 || p->tile->words) opf_text_add(out, sums);
         else if (load->dtype == OPF_INT32) opf_text_printf(out, "(int32_t)%s", sums);
-        else opf_text_printf(out, "opf_%s_to_f32(opf_f32_to_%s(%s))", opf_emit_suffix((opf_dtype)load->dtype), opf_emit_suffix((opf_dtype)load->dtype), sums);
+        else opf_emit_round((opf_dtype)load->dtype, sums, out);
         return;
     }
     const opf_value *value = p->group->stages.inputs.data[load->index];
     const char *place = opf_arena_printf(opf_pool_arena(p->pool), "p%d", load->index);
     opf_emit_element(value->dtype, place, opf_tile_text(p, flattened(p, opf_tile_offset(p, value, load->args))), out);
+}
+
+/* A sum is not rounded yet. */
+static bool print_code(void *data, const opf_expr *load, opf_text *out) {
+    opf_tile_printer *p = data;
+    const char *sums = load->index >= p->n_inputs && load->index < OPF_TILE_PACKED ? sums_of(p, load->index - p->n_inputs) : NULL;
+    if (!sums) return false;
+    opf_text_printf(out, "opf_f32_to_%s(%s)", opf_emit_suffix((opf_dtype)load->dtype), sums);
+    return true;
 }
 
 /* Sizes alone: variables may stand for positions beyond their axes. */
@@ -113,20 +122,32 @@ static const char *size_name(opf_tile_printer *p, const opf_expr *e) {
     return NULL;
 }
 
+static opf_emit_scope scope_of(opf_tile_printer *p) { return (opf_emit_scope){print_load, print_variable, p, is_nonnegative, print_code}; }
+
+static const char *taken(opf_tile_printer *p, opf_text *text) {
+    const char *string = opf_arena_string(opf_pool_arena(p->pool), opf_text_string(text));
+    opf_text_free(text);
+    return string;
+}
+
 static const char *text_of(opf_tile_printer *p, const opf_expr *e, bool operand) {
     const char *local = size_name(p, e);
     if (local) return local;
-    opf_emit_scope scope = {print_load, print_variable, p, is_nonnegative, NULL};
+    opf_emit_scope scope = scope_of(p);
     opf_text text = {0};
     if (operand) opf_emit_operand(e, &scope, &text);
     else opf_emit_expr(e, &scope, &text);
-    const char *string = opf_arena_string(opf_pool_arena(p->pool), opf_text_string(&text));
-    opf_text_free(&text);
-    return string;
+    return taken(p, &text);
 }
 
 const char *opf_tile_text(opf_tile_printer *p, const opf_expr *e) { return text_of(p, e, false); }
 const char *opf_tile_operand_text(opf_tile_printer *p, const opf_expr *e) { return text_of(p, e, true); }
+const char *opf_tile_code_text(opf_tile_printer *p, const opf_expr *e) {
+    opf_emit_scope scope = scope_of(p);
+    opf_text text = {0};
+    opf_emit_code(e, &scope, &text);
+    return taken(p, &text);
+}
 
 /* ---- buffers ---- */
 
@@ -436,7 +457,7 @@ static void name_variables(opf_tile_printer *p) {
 
 /* The locals of sizes that the body has used. */
 static void print_sizes(opf_tile_printer *p, opf_text *out) {
-    opf_emit_scope scope = {print_load, print_variable, p, is_nonnegative, NULL};
+    opf_emit_scope scope = scope_of(p);
     for (int size = 0; size < OPF_TILE_SIZES; size++) {
         if (!p->used_sizes[size]) continue;
         opf_text_printf(out, "    const int64_t %s = ", size_names[size]);

@@ -38,7 +38,8 @@ bool opf_tile_columns_are_flat(opf_tile_printer *p) {
 
 /* ---- the body ---- */
 
-static void print_store(opf_tile_printer *p, const opf_tile_stage *stage) {
+/* Where the stage's result goes, at the column that is being computed. */
+static const char *place_of(opf_tile_printer *p, const opf_tile_stage *stage) {
     const opf_value *value = p->group->results.data[stage->result].value;
     const opf_expr *offset = opf_tile_offset(p, value, p->tile->point);
     if (p->flat_columns && p->tile->n_column == 2) {
@@ -46,17 +47,32 @@ static void print_store(opf_tile_printer *p, const opf_tile_stage *stage) {
         bind[opf_tile_first_column(p->tile)] = opf_int(p->pool, 0);
         offset = opf_expr_bind(p->pool, offset, opf_tile_first_column(p->tile) + 1, bind);
     }
-    bool narrow = opf_emit_is_narrow(stage->dtype);
-    const char *convert = narrow ? opf_arena_printf(opf_pool_arena(p->pool), "opf_f32_to_%s(", opf_emit_suffix(stage->dtype)) : "";
-    opf_tile_line(p, "p%d[%s] = %st%d%s;", p->n_inputs + stage->result, opf_tile_text(p, offset), convert, stage->stage, narrow ? ")" : "");
+    return opf_arena_printf(opf_pool_arena(p->pool), "p%d[%s]", p->n_inputs + stage->result, opf_tile_text(p, offset));
+}
+
+static bool is_other_load(const opf_expr *e, void *data) { return e->kind != OPF_EXPR_LOAD || e->index != *(const int *)data; }
+
+/* Does a later stage read stage i? */
+static bool is_read_on(const opf_tile_printer *p, const opf_expr *const *bodies, size_t i) {
+    int tensor = p->n_inputs + p->tile->epilogue.data[i].stage;
+    for (size_t k = i + 1; k < p->tile->epilogue.count; k++)
+        if (!opf_expr_visit(p->pool, bodies[k], is_other_load, &tensor)) return true;
+    return false;
 }
 
 static void print_element(opf_tile_printer *p, const opf_expr *const *bodies) {
     for (size_t i = 0; i < p->tile->epilogue.count; i++) {
         const opf_tile_stage *stage = &p->tile->epilogue.data[i];
         if (p->part_of && p->part_of[stage->stage] != p->part) continue;
+        bool narrow = opf_emit_is_narrow(stage->dtype);
+        if (narrow && stage->result >= 0 && !is_read_on(p, bodies, i)) { /* rounded once, to the code */
+            opf_tile_line(p, "%s = %s;", place_of(p, stage), opf_tile_code_text(p, bodies[i]));
+            continue;
+        }
         opf_tile_line(p, "const %s t%d = %s;", opf_emit_local_ctype(stage->dtype, bodies[i]), stage->stage, opf_tile_text(p, bodies[i]));
-        if (stage->result >= 0) print_store(p, stage);
+        if (stage->result < 0) continue;
+        if (narrow) opf_tile_line(p, "%s = opf_f32_to_%s(t%d);", place_of(p, stage), opf_emit_suffix(stage->dtype), stage->stage);
+        else opf_tile_line(p, "%s = t%d;", place_of(p, stage), stage->stage);
     }
 }
 

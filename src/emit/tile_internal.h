@@ -36,6 +36,7 @@ void opf_tile_close(opf_tile_printer *p);
 /* Text of an expression over the axes' variables; lives until the nest's arena goes. `_operand` in brackets where needed. */
 const char *opf_tile_text(opf_tile_printer *p, const opf_expr *e);
 const char *opf_tile_operand_text(opf_tile_printer *p, const opf_expr *e);
+const char *opf_tile_code_text(opf_tile_printer *p, const opf_expr *e); /* what stores a value of a narrow floating type */
 
 const char *opf_tile_place(opf_tile_printer *p, const char *base, const opf_expr *offset); /* "base + offset", or "base" */
 

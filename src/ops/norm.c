@@ -279,7 +279,7 @@ static bool batch_statistics(opf_call *call, opf_dtype compute, const opf_expr *
     return true;
 }
 
-/* (x - mean) / sqrt(variance + epsilon) * scale + bias, statistics given or, in training mode, taken from the batch. */
+/* (x - mean) * (scale / sqrt(variance + epsilon)) + bias: no division an element. Statistics given or, in training mode, taken from the batch. */
 static opf_status build_batch_normalization(opf_call *call) {
     opf_pool *pool = call->pool;
     if (check_float(call) != OPF_OK) return OPF_ERROR_INPUT;
@@ -297,8 +297,8 @@ static opf_status build_batch_normalization(opf_call *call) {
     const opf_expr *epsilon = opf_real(pool, compute, opf_node_float(call->node, "epsilon", (float)1e-5));
     const opf_expr *deviation = opf_unary(pool, OPF_OP_SQRT, opf_binary(pool, OPF_OP_ADD, operand[4], epsilon));
     const opf_expr *x = opf_call_convert(call, compute, opf_call_load_same(call, 0));
-    const opf_expr *unit = opf_binary(pool, OPF_OP_DIV, opf_binary(pool, OPF_OP_SUB, x, operand[3]), deviation);
-    return finish(call, opf_binary(pool, OPF_OP_ADD, opf_binary(pool, OPF_OP_MUL, unit, operand[1]), operand[2]));
+    const opf_expr *factor = opf_binary(pool, OPF_OP_DIV, operand[1], deviation), *centred = opf_binary(pool, OPF_OP_SUB, x, operand[3]);
+    return finish(call, opf_binary(pool, OPF_OP_ADD, opf_binary(pool, OPF_OP_MUL, centred, factor), operand[2]));
 }
 
 static opf_status build_instance_normalization(opf_call *call) {

@@ -85,7 +85,26 @@ static void half_types_round_as_stores_do(void **state) {
         assert_int_equal(opf_f32_to_bf16(x), brain);
         assert_int_equal(opf_f64_to_f16((double)x), half);
         assert_int_equal(opf_f64_to_bf16((double)x), brain);
+        assert_int_equal(opf_bits_of_f32(opf_round_f16(x)), opf_bits_of_f32(opf_f16_to_f32(half)));
+        assert_int_equal(opf_bits_of_f32(opf_round_bf16(x)), opf_bits_of_f32(opf_bf16_to_f32(brain)));
     }
+}
+
+/* Between all neighbours, and at the two ends: what is rounded in place is what the code says. */
+static void rounding_in_place_takes_the_code_s_side(void **state) {
+    (void)state;
+    for (uint32_t h = 0; h < 0x7c00; h++) {
+        float low = opf_f16_to_f32((uint16_t)h), high = h == 0x7bff ? 65536.0f : opf_f16_to_f32((uint16_t)(h + 1)), middle = (low + high) / 2;
+        const float around[] = {low, middle, nextafterf(middle, 0), nextafterf(middle, INFINITY)};
+        for (size_t i = 0; i < sizeof around / sizeof *around; i++) {
+            assert_int_equal(opf_bits_of_f32(opf_round_f16(around[i])), opf_bits_of_f32(opf_f16_to_f32(opf_f32_to_f16(around[i]))));
+            assert_int_equal(opf_bits_of_f32(opf_round_f16(-around[i])), opf_bits_of_f32(opf_f16_to_f32(opf_f32_to_f16(-around[i]))));
+        }
+    }
+    const float ends[] = {INFINITY, -INFINITY, 0x1p115f, -0x1.fffffep127f, 0x1p-149f, -0x1p-126f, 0.0f, -0.0f};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        assert_int_equal(opf_bits_of_f32(opf_round_f16(ends[i])), opf_bits_of_f32(opf_f16_to_f32(opf_f32_to_f16(ends[i]))));
+    assert_true(isnan(opf_round_f16(NAN)) && isnan(opf_round_bf16(NAN)));
 }
 
 static void infinities_saturate_in_casts(void **state) {
@@ -129,7 +148,7 @@ static void packed_elements(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(codes_read_as_what_they_are), cmocka_unit_test(numbers_round_as_stores_do), cmocka_unit_test(ties_go_to_even),
-        cmocka_unit_test(half_types_round_as_stores_do), cmocka_unit_test(infinities_saturate_in_casts), cmocka_unit_test(packed_elements),
+        cmocka_unit_test(half_types_round_as_stores_do), cmocka_unit_test(rounding_in_place_takes_the_code_s_side), cmocka_unit_test(infinities_saturate_in_casts), cmocka_unit_test(packed_elements),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
