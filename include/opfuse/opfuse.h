@@ -165,7 +165,7 @@ opf_status opf_model_make_input(opf_array *out, opf_model *model, size_t index, 
 opf_status opf_session_new(opf_session **out, opf_model *model); /* compiles, or finds it in the cache */
 void opf_session_free(opf_session *session);
 /* Inputs in the order of opf_model_input. Where some are bound by value, the variant for these values is compiled when they
- * are first met, and kept. outputs[i] is filled; its bytes, texts and items belong to the session until its next run. A run takes
+ * are first met, and kept; so is one for inputs with empty axes that the program for all other sizes is not made for. outputs[i] is filled; its bytes, texts and items belong to the session until its next run. A run takes
  * memory for strings, sequences and sizes without a bound as it goes; later runs use it again. */
 opf_status opf_session_run(opf_session *session, const opf_array *inputs, opf_array *outputs);
 

@@ -61,12 +61,19 @@ static opf_status bind(opf_model *bound, const opf_array *inputs) {
     }
 }
 
-opf_status opf_model_bind(opf_model **out, opf_model *model, const opf_array *inputs) {
-    *out = NULL;
-    opf_model *bound = opf_model_new(model->context, model->source);
-    bound->n_inputs = model->n_inputs;
-    bound->values = OPF_ARRAY(bound->arena, const opf_tensor *, model->n_inputs + 1);
-    for (size_t i = 0; i < model->n_inputs; i++) bound->values[i] = model->values ? model->values[i] : NULL; /* `model` outlives it */
+/* The same source, with what is bound already: `model` outlives it. */
+static opf_model *copy_of(const opf_model *model) {
+    opf_model *copy = opf_model_new(model->context, model->source);
+    copy->n_inputs = model->n_inputs;
+    copy->values = OPF_ARRAY(copy->arena, const opf_tensor *, model->n_inputs + 1);
+    for (size_t i = 0; i < model->n_inputs; i++) copy->values[i] = model->values ? model->values[i] : NULL;
+    copy->empty = model->empty;
+    copy->n_empty = model->n_empty;
+    return copy;
+}
+
+/* Binds what is needed, describes and hands over. */
+static opf_status finish(opf_model **out, opf_model *bound, const opf_array *inputs) {
     opf_status status = bind(bound, inputs);
     if (status != OPF_OK) {
         opf_model_free(bound);
@@ -75,6 +82,37 @@ opf_status opf_model_bind(opf_model **out, opf_model *model, const opf_array *in
     opf_model_describe(bound);
     *out = bound;
     return OPF_OK;
+}
+
+opf_status opf_model_bind(opf_model **out, opf_model *model, const opf_array *inputs) {
+    *out = NULL;
+    return finish(out, copy_of(model), inputs);
+}
+
+/* ---- empty axes ---- */
+
+static bool is_empty_here(const opf_port *port, const opf_array *array, int axis) {
+    return array->kind == OPF_ARRAY_TENSOR && axis < array->rank && port->dims[axis] < 0 && array->dims[axis] == 0;
+}
+
+bool opf_model_is_open_for_empty(const opf_model *model, const opf_array *inputs) {
+    for (size_t i = 0; i < model->n_inputs; i++)
+        for (int k = 0; k < model->inputs[i].rank; k++)
+            if (is_empty_here(&model->inputs[i], &inputs[i], k)) return true;
+    return false;
+}
+
+opf_status opf_model_bind_empty(opf_model **out, opf_model *model, const opf_array *inputs) {
+    opf_model *bound = copy_of(model);
+    OPF_VEC(opf_pin) pins = {0};
+    *out = NULL;
+    for (size_t i = 0; i < model->n_empty; i++) OPF_PUSH(bound->arena, &pins, model->empty[i]);
+    for (size_t i = 0; i < model->n_inputs; i++)
+        for (int k = 0; k < model->inputs[i].rank; k++)
+            if (is_empty_here(&model->inputs[i], &inputs[i], k)) OPF_PUSH(bound->arena, &pins, (opf_pin){.input = model->inputs[i].name, .axis = k});
+    bound->empty = pins.data;
+    bound->n_empty = pins.count;
+    return finish(out, bound, inputs);
 }
 
 /* ---- comparing ---- */
@@ -87,8 +125,16 @@ bool opf_model_holds(const opf_model *bound, size_t index, const opf_array *arra
     return !value->bytes || memcmp(array->data, value->data, value->bytes) == 0;
 }
 
+/* Is an axis that is empty in the model empty here, too? Others of it have the size 0 by typing. */
+static bool are_empty(const opf_model *bound, const opf_array *inputs) {
+    for (size_t i = 0; i < bound->n_inputs && bound->n_empty; i++)
+        for (int k = 0; k < bound->inputs[i].rank; k++)
+            if (bound->inputs[i].dims[k] == 0 && (inputs[i].kind != OPF_ARRAY_TENSOR || k >= inputs[i].rank || inputs[i].dims[k] != 0)) return false;
+    return !bound->n_empty || !opf_model_is_open_for_empty(bound, inputs);
+}
+
 bool opf_model_holds_all(const opf_model *bound, const opf_array *inputs) {
     for (size_t i = 0; i < bound->n_inputs; i++)
         if (!opf_model_holds(bound, i, &inputs[i])) return false;
-    return true;
+    return are_empty(bound, inputs);
 }

@@ -78,6 +78,7 @@ opf_status opf_model_type(const opf_model *model, opf_module *module) {
     for (size_t i = 0; model->values && i < model->n_inputs; i++)
         for (int k = 0; model->values[i] && k < model->values[i]->rank; k++)
             OPF_PUSH(module->arena, &pins, (opf_pin){.input = module->graph->inputs.data[i]->name, .axis = k, .size = model->values[i]->dims[k]});
+    for (size_t i = 0; i < model->n_empty; i++) OPF_PUSH(module->arena, &pins, model->empty[i]);
     return opf_graph_type(module, pins.data, pins.count);
 }
 

@@ -20,6 +20,8 @@ struct opf_model {
     size_t n_inputs, n_outputs;
     opf_port *inputs, *outputs;
     const opf_tensor **values; /* per input: what it is bound to, or NULL; NULL: none is bound */
+    const opf_pin *empty;      /* open axes that are empty in this model: pinned to 0 when it is typed */
+    size_t n_empty;
     bool needs_values;         /* inputs are needed by value that are not bound: nothing can be compiled */
     opf_session *checked;      /* session of the last `verify`, kept for the next one; NULL: none */
     bool checked_all;          /* it has taps */
@@ -50,7 +52,12 @@ void opf_model_describe(opf_model *model);                         /* fills the 
 
 /* Reports each input whose value is needed and not bound; OPF_OK where there is none. */
 opf_status opf_model_refuse_unbound(opf_model *model, const opf_module *module);
-/* Is input `index` free, or bound to just this? All inputs? */
+/* The model with those open axes of its inputs pinned that are empty in `inputs`, beside what is bound. Guards may hold for every size
+ * but 0 (ops/index.h); where sizes are known nothing is guarded. */
+opf_status opf_model_bind_empty(opf_model **out, opf_model *model, const opf_array *inputs);
+/* Has `inputs` an empty axis that the model leaves open? */
+bool opf_model_is_open_for_empty(const opf_model *model, const opf_array *inputs);
+/* Is input `index` free, or bound to just this? All inputs, and all pinned axes empty? */
 bool opf_model_holds(const opf_model *bound, size_t index, const opf_array *array);
 bool opf_model_holds_all(const opf_model *bound, const opf_array *inputs);
 

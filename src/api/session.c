@@ -175,6 +175,7 @@ opf_status opf_session_demand_program(opf_session *session) {
 void opf_session_free(opf_session *session) {
     if (!session) return;
     opf_variants_free(session->variants);
+    opf_variants_free(session->empty);
     opf_runner_free(session->runner);
     for (size_t i = 0; session->outputs && i < session->n_outputs; i++) free(session->outputs[i]);
     free(session->input_dims);
@@ -367,6 +368,29 @@ opf_status opf_session_prepare(opf_session *session, const opf_array *inputs) {
     return status;
 }
 
+bool opf_session_refuses_empty(opf_session *session, const opf_array *inputs) {
+    const opf_graph *graph = session->graph;
+    if (!opf_model_is_open_for_empty(session->model, inputs)) return false;
+    session->prepared = false; /* dims are taken over without the data */
+    for (size_t i = 0; i < graph->inputs.count; i++) {
+        int64_t *dims = session->input_dims + i * OPF_MAX_RANK;
+        bool list = graph->inputs.data[i]->list;
+        if (!list && (inputs[i].kind != OPF_ARRAY_TENSOR || inputs[i].rank != graph->inputs.data[i]->rank)) return false; /* told when they are taken */
+        if (list) dims[0] = (int64_t)opf_array_items(&inputs[i]);
+        else if (inputs[i].rank) memcpy(dims, inputs[i].dims, (size_t)inputs[i].rank * sizeof *dims);
+    }
+    return !opf_runner_takes(session->runner, session->dims_of_input);
+}
+
+/* By the variant for these inputs, which tells its steps to whom this session tells its own. */
+static opf_status run_variant(opf_session *session, opf_variants *variants, const opf_array *inputs, opf_array *outputs) {
+    opf_session *variant;
+    opf_status status = opf_variants_find(&variant, variants, inputs);
+    if (status != OPF_OK || !variant) return status;
+    if (session->on_step || variant->on_step) opf_session_on_step(variant, session->on_step, session->on_step_data);
+    return opf_session_run(variant, inputs, outputs);
+}
+
 static opf_status run(opf_session *session, const opf_array *inputs, size_t count, opf_array *outputs) {
     opf_status status = opf_session_prepare(session, inputs);
     if (status != OPF_OK) return status;
@@ -380,12 +404,10 @@ static opf_status run(opf_session *session, const opf_array *inputs, size_t coun
 }
 
 opf_status opf_session_run(opf_session *session, const opf_array *inputs, opf_array *outputs) {
-    if (session->variants) {
-        void (*on_step)(void *, int, const char *, int) = session->on_step;
-        void *data = session->on_step_data;
-        opf_status status = opf_variants_find(&session, session->variants, inputs);
-        if (status == OPF_OK && session && (on_step || session->on_step)) opf_session_on_step(session, on_step, data);
-        return status == OPF_OK && session ? opf_session_run(session, inputs, outputs) : status;
+    if (session->variants) return run_variant(session, session->variants, inputs, outputs);
+    if (opf_session_refuses_empty(session, inputs)) {
+        if (!session->empty) session->empty = opf_variants_new_empty(session->model, session->pipeline.policy, session->pipeline.tap_all);
+        return run_variant(session, session->empty, inputs, outputs);
     }
     return run(session, inputs, session->graph->outputs.count, outputs);
 }

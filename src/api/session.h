@@ -9,6 +9,7 @@
 struct opf_session {
     opf_model *model;
     opf_variants *variants;        /* not NULL: of a model that needs values; nothing of the below is there */
+    opf_variants *empty;           /* for inputs with empty axes that the program is not made for; NULL: none came yet */
     opf_pipeline pipeline;         /* its program is NULL where the session was loaded from an image */
     const opf_graph *graph;        /* the main graph, for inputs and names of outputs */
     const opf_value *const *results; /* the program's outputs; the graph's come first */
@@ -38,6 +39,8 @@ opf_status opf_session_emit(opf_session **out, opf_model *model, opf_policy poli
 opf_status opf_session_open(opf_session *session, const char *object, const char *entry);
 /* Makes the program of a session that was loaded from an image; the pipeline has one afterwards. */
 opf_status opf_session_demand_program(opf_session *session);
+/* Has `inputs` empty axes that the program refuses, and the model leaves open? Then one with these pinned may take them. */
+bool opf_session_refuses_empty(opf_session *session, const opf_array *inputs);
 /* Puts the inputs in place and readies sizes and memory for them, as a run does. */
 opf_status opf_session_prepare(opf_session *session, const opf_array *inputs);
 /* All outputs of the program, taps included: program->outputs.count of them. */

@@ -16,7 +16,7 @@ typedef struct variant {
 struct opf_variants {
     opf_model *model;
     opf_policy policy;
-    bool tap_all, silent;
+    bool tap_all, silent, empty;
     int64_t calls;
     int count;
     variant list[MOST_VARIANTS];
@@ -29,6 +29,12 @@ opf_variants *opf_variants_new(opf_model *model, opf_policy policy, bool tap_all
     variants->policy = policy;
     variants->tap_all = tap_all;
     variants->silent = silent;
+    return variants;
+}
+
+opf_variants *opf_variants_new_empty(opf_model *model, opf_policy policy, bool tap_all) {
+    opf_variants *variants = opf_variants_new(model, policy, tap_all, true);
+    variants->empty = true;
     return variants;
 }
 
@@ -53,7 +59,7 @@ static int longest_unused(const opf_variants *variants) {
 
 static opf_status add(opf_session **out, opf_variants *variants, const opf_array *inputs) {
     variant v = {.used = variants->calls};
-    opf_status status = opf_model_bind(&v.model, variants->model, inputs);
+    opf_status status = variants->empty ? opf_model_bind_empty(&v.model, variants->model, inputs) : opf_model_bind(&v.model, variants->model, inputs);
     bool plain = !variants->tap_all && !variants->silent && variants->policy == variants->model->context->options.policy; /* v.model: NULL where binding failed */
     if (status == OPF_OK)
         status = plain ? opf_session_new(&v.session, v.model) : opf_session_make(&v.session, v.model, variants->policy, variants->tap_all, variants->silent);

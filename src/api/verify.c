@@ -140,6 +140,17 @@ static opf_status bind(verifying *v, const opf_array *inputs) {
     return status;
 }
 
+/* Another session where the inputs have empty axes that this one's program is not made for. */
+static opf_status open_for_empty(verifying *v, const opf_array *inputs) {
+    if (!v->session || !opf_session_refuses_empty(v->session, inputs)) return OPF_OK;
+    opf_model *model = v->model;
+    opf_model_free(model->bound);
+    opf_status status = opf_model_bind_empty(&model->bound, model, inputs);
+    if (status != OPF_OK) return status;
+    v->model = model->bound;
+    return open_session(v);
+}
+
 /* Group by group on the evaluator's own inputs. A group beyond its bound is a mismatch, whatever the tolerance says. */
 static opf_status explain_groups(verifying *v, const opf_array *inputs) {
     opf_replay replay;
@@ -156,6 +167,7 @@ static opf_status verify(verifying *v, const opf_array *inputs) {
     opf_status status = choose_tolerance(v);
     if (status == OPF_OK) status = bind(v, inputs);
     if (status == OPF_OK) status = open_session(v);
+    if (status == OPF_OK) status = open_for_empty(v, inputs);
     opf_module *module = NULL;
     if (status == OPF_OK) status = opf_model_as_read(&module, v->model);
     if (status != OPF_OK || !v->session) return status;

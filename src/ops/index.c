@@ -1,6 +1,7 @@
 /* Index arithmetic, predicates and checks shared by the families that mostly rearrange. */
 #include "ops/index.h"
 
+#include "ops/counts.h"
 #include "ops/content.h"
 
 const opf_expr *opf_call_less(opf_call *call, const opf_expr *a, const opf_expr *b) {
@@ -132,14 +133,20 @@ bool opf_call_require_ge_always(opf_call *call, opf_dim left, opf_dim right, con
     return true;
 }
 
+/* Is a <= b for all sizes that may come, 0 left out where a guard can? What a step finds (counts) is 0 as often as not, and nobody can be asked for more. */
+static bool holds_but_for_empty(const opf_call *call, opf_dim a, opf_dim b) {
+    bool counted = opf_dim_is_counted(call->module, a) || opf_dim_is_counted(call->module, b);
+    return counted ? always_ge(call, b, a) : opf_call_proves_le(call, a, b);
+}
+
 opf_dim opf_call_at_least(opf_call *call, opf_dim e, opf_dim low, const char *what) {
-    if (!opf_call_proves_le(call, low, e)) return opf_max(call->pool, e, low);
+    if (!holds_but_for_empty(call, low, e)) return opf_max(call->pool, e, low);
     opf_call_require_ge_always(call, e, low, what);
     return e;
 }
 
 opf_dim opf_call_at_most_dim(opf_call *call, opf_dim e, opf_dim high, const char *what) {
-    if (!opf_call_proves_le(call, e, high)) return opf_min(call->pool, e, high);
+    if (!holds_but_for_empty(call, e, high)) return opf_min(call->pool, e, high);
     opf_call_require_ge_always(call, high, e, what);
     return e;
 }

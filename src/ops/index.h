@@ -45,7 +45,8 @@ bool opf_call_require_ge(opf_call *call, opf_dim left, opf_dim right, const char
 /* The same where sizes of 0 matter too. Proofs take every size to be at least 1, since nothing is read in an empty domain;
  * but an element that is read whatever the sizes needs an axis that has it. */
 bool opf_call_require_ge_always(opf_call *call, opf_dim left, opf_dim right, const char *what);
-/* max(e, low) and min(e, high) of sizes; where they would decide themselves if no size were 0, that becomes a guard. */
+/* max(e, low) and min(e, high) of sizes; where they would decide themselves if no size were 0, that becomes a guard, unless a step finds a size of them.
+ * A session has a program of its own for inputs that are refused for being empty (opf_model_bind_empty). */
 opf_dim opf_call_at_least(opf_call *call, opf_dim e, opf_dim low, const char *what);
 opf_dim opf_call_at_most_dim(opf_call *call, opf_dim e, opf_dim high, const char *what);
 

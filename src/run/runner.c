@@ -150,6 +150,8 @@ static opf_status grow(opf_runner *runner, size_t bytes) {
     return OPF_ERROR_SYSTEM;
 }
 
+bool opf_runner_takes(opf_runner *runner, const int64_t *const *input_dims) { return runner->entry->solve(input_dims, runner->symbols) == 0; }
+
 opf_status opf_runner_prepare(opf_runner *runner, const int64_t *const *input_dims) {
     runner->prepared = false;
     int failing = runner->entry->solve(input_dims, runner->symbols);

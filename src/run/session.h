@@ -73,6 +73,8 @@ const void *opf_runner_packed(const opf_runner *runner);
 /* Solves the symbols for these input shapes, checks guards, sizes the workspace. Reports a failing guard in the terms of
  * the model. Allocates only when a larger workspace than ever before is needed. */
 opf_status opf_runner_prepare(opf_runner *runner, const int64_t *const *input_dims);
+/* Would it? Tells nothing. To be prepared again before the next run. */
+bool opf_runner_takes(opf_runner *runner, const int64_t *const *input_dims);
 /* Exact before a run too, unless sizes depend on data: those are exact after it. */
 void opf_runner_output_dims(const opf_runner *runner, int output, int64_t *dims);
 /* The largest shape that the output can have with the prepared sizes. */

@@ -136,6 +136,25 @@ static void sessions_of_one_model_stand_side_by_side(void **state) {
     stop(&r);
 }
 
+/* x[1:], x[-1:], x[:1] … of N rows: guarded for the sake of all other sizes, right for none at all. */
+static void empty_inputs_have_a_program_of_their_own(void **state) {
+    (void)state;
+    static const int64_t rows[] = {4, 0, 4, 1, 0};
+    running r = started(OPF_TEST_DATA "/sizes/slice_ends.onnx", "best", "1");
+    const float x[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        int64_t n = rows[k], dims[] = {n, 3};
+        opf_array input = {.dtype = 1, .rank = 2, .dims = dims, .data = x}, outputs[9];
+        assert_int_equal(opf_session_run(r.session, &input, outputs), OPF_OK);
+        assert_int_equal(outputs[0].dims[0], n);           /* y = (first, tail) + x */
+        for (int64_t i = 0; i < 3 * n; i++) assert_true(((const float *)outputs[0].data)[i] == 2 * x[i]);
+        assert_true(((const float *)outputs[1].data)[2] == (n ? x[3 * n - 1] : 0)); /* z, the sum of the last */
+        assert_int_equal(outputs[2].dims[0], n ? n - 1 : 0); /* the tail */
+    }
+    assert_int_equal(opf_context_messages(r.context), 0);
+    stop(&r);
+}
+
 static void *in_a_thread(void *data) {
     (void)data;
     for (int i = 0; i < 3; i++) {
@@ -251,6 +270,7 @@ int main(void) {
         cmocka_unit_test(contexts_live_in_several_threads), cmocka_unit_test(a_model_in_memory_runs_too),
         cmocka_unit_test(ports_tell_types_and_sizes), cmocka_unit_test(made_indices_stay_inside),
         cmocka_unit_test(verify_tells_what_differs), cmocka_unit_test(stop_after_gives_nothing),
+        cmocka_unit_test(empty_inputs_have_a_program_of_their_own),
     };
     return cmocka_run_group_tests(tests, make_cache, remove_cache);
 }

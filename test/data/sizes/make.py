@@ -93,3 +93,10 @@ save("gru_linear", [n("GRU", ["x", "w", "r", "b"], ["y", "h"], hidden_size=5, li
      [("y", ["L", 1, "B", 5]), ("h", [1, "B", 5])], w=W(1, 15, 4), r=W(1, 15, 5), b=W(1, 30))
 save("rnn", [n("RNN", ["x", "w", "r"], ["y", "h"], hidden_size=70, direction="reverse")], [("x", ["L", "B", 4])],
      [("y", ["L", 1, "B", 70]), ("h", [1, "B", 70])], w=W(1, 70, 4), r=W(1, 70, 70) / 4)
+# Axes shorter than the slice's bounds, empty ones among them: those of inputs, and those that a step finds.
+ENDS = [("tail", 1, 1000, 1), ("last", -1, 1000, 1), ("first", 0, 1, 1), ("before", -3, -1, 1), ("odd", 1, 6, 2), ("back", 2, -1000, -1), ("end", -1, -4, -2)]
+def ends(x): return [n("Slice", [x, k + "_s", k + "_e", "ax", k + "_t"], [k]) for k, *_ in ENDS]
+BOUNDS = {k + "_" + what: I(v) for k, s, e, t in ENDS for what, v in (("s", s), ("e", e), ("t", t))}
+save("slice_ends", ends("x") + [n("Concat", ["first", "tail"], ["joined"], axis=0), n("Add", ["joined", "x"], ["y"]), n("ReduceSum", ["last", "ax"], ["z"], keepdims=0)], [("x", NM)],
+     [("y", NM), ("z", ["M"])] + [(k, [k, "M"]) for k, *_ in ENDS], ax=I(0), **BOUNDS)
+save("slice_found", [n("Greater", ["x", "zero"], ["g"]), n("NonZero", ["g"], ["at"])] + ends("at"), [("x", NM)], [(k, [2, k], T.INT64) for k, *_ in ENDS], ax=I(1), zero=np.float32(0.7), **BOUNDS)
