@@ -1,6 +1,8 @@
 /* Localisation: from the model to the group, from the group to the operator. Every group runs on the evaluator's own inputs, so
  * what a group gets wrong is its own. Within a group: each of its nodes as a kernel of its own; where each is right alone, the
- * group with one node after the other taken out of it, until the rest is right. */
+ * group as it is, but with what each node makes of it stored too: the first of these values beyond its bound was made of values within
+ * theirs, so that its node is at fault. Where the fault is gone then, the group with one node after the other taken out of it, until the
+ * rest is right. */
 #include "api/bisect.h"
 
 #include <jansson.h>
@@ -111,7 +113,7 @@ static opf_status replay_part(const opf_bisection *b, opf_replay *out, opf_sessi
 }
 
 /* The model with these groups, and every other node alone: which results of the group's nodes are beyond their bounds?
- * *node: the first node of the first such kernel, NULL where there is none. The passes are those of the program at hand. Takes over `groups`. */
+ * *node: the node that makes the first such result, NULL where there is none. The passes are those of the program at hand. Takes over `groups`. */
 static opf_status try_groups(const opf_bisection *b, const opf_group *group, json_t *groups, const char **node) {
     opf_session *session = NULL;
     opf_replay replayed = {0};
@@ -123,7 +125,7 @@ static opf_status try_groups(const opf_bisection *b, const opf_group *group, jso
     else json_decref(groups);
     if (status == OPF_OK && session) status = replay_part(b, &replayed, session, group);
     const opf_group_check *c = status == OPF_OK ? first_bad(&replayed) : NULL;
-    if (c) *node = c->group && c->group->nodes.count ? opf_arena_string(b->arena, c->group->nodes.data[0]->name) : c->value->name;
+    if (c) *node = opf_arena_string(b->arena, c->value->producer ? c->value->producer->name : c->value->name);
     opf_session_free(session);
     forget(&reading);
     return status;
@@ -135,6 +137,21 @@ static opf_status find_alone(const opf_bisection *b, const opf_group *group, con
 }
 
 /* ---- several nodes ---- */
+
+static json_t *names_of(const opf_node *const *nodes, size_t count) {
+    json_t *names = json_array();
+    for (size_t i = 0; i < count; i++) json_array_append_new(names, json_string(nodes[i]->name));
+    return names;
+}
+
+/* The node whose value is the first beyond its bound where the group stores all of them; NULL where none is. Its bound allows for what the
+ * values that it is made of are off by, and these are within theirs. */
+static opf_status find_stored(const opf_bisection *b, const opf_group *group, const char **out) {
+    const opf_node *const *nodes = (const opf_node *const *)group->nodes.data, *const *copied = (const opf_node *const *)group->copied.data;
+    size_t n = group->nodes.count;
+    json_t *whole = json_pack("{s:o, s:o, s:o}", "nodes", names_of(nodes, n), "copied", names_of(copied, group->copied.count), "stored", names_of(nodes, n));
+    return try_groups(b, group, json_pack("{s:i, s:[o]}", "schema", 1, "groups", whole), out);
+}
 
 typedef OPF_VEC(const opf_node *) node_list;
 
@@ -262,14 +279,16 @@ opf_status opf_bisect_fault(const opf_bisection *b, const opf_replay *r) {
     opf_text_add(b->text, ", the group ");
     print_group(c->group, b->text);
     opf_text_add(b->text, "\n");
-    const char *alone = NULL, *joined = NULL;
+    const char *alone = NULL, *stored = NULL, *joined = NULL;
     opf_status status = c->group->nodes.count > 1 ? find_alone(b, c->group, &alone) : OPF_OK;
     if (c->group->nodes.count == 1) alone = c->group->nodes.data[0]->name;
-    if (status == OPF_OK && !alone) status = find_joined(b, c->group, &joined);
+    if (status == OPF_OK && !alone) status = find_stored(b, c->group, &stored);
+    if (status == OPF_OK && !alone && !stored) status = find_joined(b, c->group, &joined);
     if (alone) opf_text_printf(b->text, "  operator: %s, which is beyond its bound as a kernel of its own too\n", alone);
+    if (stored) opf_text_printf(b->text, "  operator: %s; each is right alone, and in the group its value is the first beyond its bound\n", stored);
     if (joined) opf_text_printf(b->text, "  operator: %s; each is right alone, and the others are right without it\n", joined);
-    if (!alone && !joined) opf_text_add(b->text, "  operator: each is right alone, and no single one of them makes the rest right by leaving\n");
-    const char *names = alone ? alone : joined ? joined : c->group->nodes.data[0]->name, *property = c->cause, *node = names;
+    if (!alone && !stored && !joined) opf_text_add(b->text, "  operator: each is right alone, and no single one of them makes the rest right by leaving\n");
+    const char *names = alone ? alone : stored ? stored : joined ? joined : c->group->nodes.data[0]->name, *property = c->cause, *node = names;
     if (status == OPF_OK) status = find_property_of(b, c->group, names, &node, &property);
     opf_text_printf(b->text, "  property: %s\n  remedy: %s\n", property, remedy_of(b, property, node));
     return status;

@@ -80,27 +80,15 @@ static int bound_product(opf_bounding *b, const opf_stage *stage, const opf_expr
     return opf_bound_add_stage(b, stage, OPF_COMBINE_NONE, plus(b, grown, parts));
 }
 
-/* The extreme of terms off by `term` lies between those of a - ea and of a + ea: what is far from the extreme may be off by much. */
-static int bound_extreme(opf_bounding *b, const opf_stage *stage, int index, const opf_expr *term) {
-    int most = opf_bound_add_stage(b, stage, OPF_COMBINE_MAX, term);
-    if (!opf_dtype_is_float((opf_dtype)stage->body->dtype)) return most;
-    const opf_expr *a = opf_cast(b->pool, OPF_FLOAT32, stage->body);
-    int low = opf_bound_add_stage(b, stage, stage->combiner, less(b, a, term)), high = opf_bound_add_stage(b, stage, stage->combiner, plus(b, a, term));
-    const opf_expr *e = opf_cast(b->pool, OPF_FLOAT32, opf_bound_load_stage(b, stage, index, stage->dtype)), *any = opf_bound_load_stage(b, stage, most, OPF_FLOAT32);
-    const opf_expr *below = less(b, e, opf_bound_load_stage(b, stage, low, OPF_FLOAT32)), *above = less(b, opf_bound_load_stage(b, stage, high, OPF_FLOAT32), e);
-    const opf_expr *plain = opf_binary(b->pool, OPF_OP_LT, larger(b, any, magnitude(b, e)), number(b, INFINITY));
-    return opf_bound_add_stage(b, stage, OPF_COMBINE_NONE, opf_select(b->pool, plain, opf_binary(b->pool, OPF_OP_MIN, any, larger(b, below, above)), any));
-}
-
 /* Of a reduction: the combined bounds of its terms, in stages of their own. */
 static int bound_reduction(opf_bounding *b, int number, const opf_expr *term) {
     const opf_stage *stage = b->group->stages.list.data[number];
     switch (stage->combiner) {
     case OPF_COMBINE_SUM: return opf_bound_sum(b, stage, term);
-    case OPF_COMBINE_MIN: case OPF_COMBINE_MAX: return term ? bound_extreme(b, stage, number, term) : -1;
+    case OPF_COMBINE_MIN: case OPF_COMBINE_MAX: return term ? opf_bound_extreme(b, stage, number, term) : -1;
     case OPF_COMBINE_AND: case OPF_COMBINE_OR: return term ? opf_bound_add_stage(b, stage, OPF_COMBINE_MAX, term) : -1;
     case OPF_COMBINE_PROD: return bound_product(b, stage, term);
-    default: return term ? -2 : -1; /* which element is the extreme may be open */
+    default: return term ? opf_bound_position(b, stage, number, term) : -1;
     }
 }
 
@@ -121,6 +109,16 @@ static double rescalings(const opf_bounding *b, int number) {
     return most * (OPF_BOUND_FUNCTION_ERROR + 1);
 }
 
+/* The last stage of a node that a pass has made of several: what the model rounds in between. NULL: of all others. */
+static const opf_expr *unrounded(opf_bounding *b, int index) {
+    const opf_stage *stage = b->group->stages.list.data[index];
+    opf_unrounded by = stage->origin ? stage->origin->unrounded : (opf_unrounded){0};
+    for (size_t i = (size_t)index + 1; i < b->group->stages.list.count; i++)
+        if (b->group->stages.list.data[i]->origin == stage->origin) return NULL;
+    if (by.roundings <= 0 && by.off <= 0) return NULL;
+    return plus(b, rounded(b, opf_bound_load_stage(b, stage, index, stage->dtype), by.roundings), number(b, by.off));
+}
+
 static void bound_stage(opf_bounding *b, int number) {
     const opf_stage *stage = b->group->stages.list.data[number];
     b->known = opf_map_new(b->arena);
@@ -134,11 +132,13 @@ static void bound_stage(opf_bounding *b, int number) {
     if (stage->combiner == OPF_COMBINE_NONE) {
         /* a value that is stored in a narrower type than it was computed in; the evaluator's own rounding of each node */
         error = plus(b, error, rounded(b, opf_bound_load_stage(b, stage, number, stage->dtype), stored_roundings(stage->dtype) + rescalings(b, number)));
+        error = plus(b, error, unrounded(b, number));
         b->bound_of[number] = error ? opf_bound_add_stage(b, stage, OPF_COMBINE_NONE, error) : -1;
         return;
     }
     int sum = bound_reduction(b, number, error);
     const opf_expr *own = rounded(b, opf_bound_load_stage(b, stage, number, stage->dtype), stage->combiner == OPF_COMBINE_PROD ? opf_bound_terms(b, stage) : stored_roundings(stage->dtype));
+    own = plus(b, own, unrounded(b, number));
     if (sum == -2 || (sum == -1 && !own)) b->bound_of[number] = sum;
     else if (sum >= 0 && number == b->schedule->winograd) {
         opf_stage map = *stage;
@@ -165,12 +165,16 @@ opf_bound_schedule opf_bound_schedule_of(const opf_nest *nest) {
 opf_status opf_bound_group(opf_error_bound *out, const opf_group *group, opf_pool *pool, const opf_tensor *const *inputs, const bool *inexact, const bool *anew,
                            const opf_bound_schedule *schedule, const int64_t *symbols, opf_arena *arena) {
     int n = (int)group->stages.list.count, n_results = (int)group->results.count;
-    *out = (opf_error_bound){.errors = OPF_ARRAY(arena, opf_tensor *, n_results + 1)};
-    opf_bounding b = {.pool = pool, .arena = arena, .group = group, .inputs = inputs, .inexact = inexact, .anew = anew, .schedule = schedule, .symbols = symbols, .bound_of = OPF_ARRAY(arena, int, n + 1), .out = out};
+    opf_tensor **tensors = OPF_ARRAY(arena, opf_tensor *, 3 * n_results + 1);
+    *out = (opf_error_bound){tensors, tensors + n_results, tensors + 2 * n_results};
+    opf_bounding b = {.pool = pool, .arena = arena, .group = group, .inputs = inputs, .inexact = inexact, .anew = anew, .schedule = schedule, .symbols = symbols, .bound_of = OPF_ARRAY(arena, int, n + 1), .choices = OPF_ARRAY(arena, int, n + 1), .candidates = OPF_ARRAY(arena, int, n + 1), .out = out};
     for (size_t i = 0; i < group->stages.inputs.count; i++) OPF_PUSH(arena, &b.stages.inputs, group->stages.inputs.data[i]);
     for (int i = 0; i < n; i++) OPF_PUSH(arena, &b.stages.list, group->stages.list.data[i]);
-    for (int i = 0; i < n; i++) bound_stage(&b, i);
-    int *results = OPF_ARRAY(arena, int, n_results + 1);
+    for (int i = 0; i < n; i++) {
+        b.choices[i] = b.candidates[i] = -1;
+        bound_stage(&b, i);
+    }
+    int *results = OPF_ARRAY(arena, int, 3 * n_results + 1);
     for (int k = 0; k < n_results; k++) {
         int stage = group->results.data[k].stage;
         results[k] = stage < 0 ? -1 : b.bound_of[stage] >= 0 ? bound_stored(&b, stage) : -1;
@@ -178,6 +182,8 @@ opf_status opf_bound_group(opf_error_bound *out, const opf_group *group, opf_poo
             int zeros = opf_bound_add_stage(&b, group->stages.list.data[stage], OPF_COMBINE_NONE, number(&b, 0));
             results[k] = zeros;
         }
+        results[n_results + k] = stage < 0 ? -1 : b.choices[stage];
+        results[2 * n_results + k] = stage < 0 ? -1 : b.candidates[stage];
     }
-    return opf_eval_stage_list(group->nodes.count ? group->nodes.data[0] : NULL, &b.stages, results, n_results, inputs, symbols, out->errors, arena);
+    return opf_eval_stage_list(group->nodes.count ? group->nodes.data[0] : NULL, &b.stages, results, 3 * n_results, inputs, symbols, out->errors, arena);
 }

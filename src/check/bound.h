@@ -8,7 +8,13 @@
 
 typedef struct opf_error_bound {
     opf_tensor **errors;       /* per result of the group: float32, the bound of each element; NULL where none can be stated */
+    opf_tensor **choices;      /* per result that is the position of an extreme, where several may be: for each element, a row each, the positions
+                                  (int64) and NULL for all other results … */
+    opf_tensor **candidates;   /* … and in the same order whether each may be that of the extreme (bool) */
 } opf_error_bound;
+
+/* May element `index` of result `result` be the position `got`? True where nothing but its bound is known of it. */
+bool opf_bound_admits(const opf_error_bound *bound, int result, int64_t index, int64_t got);
 
 /* What a schedule does in another way than its stages say. */
 typedef struct opf_bound_schedule {

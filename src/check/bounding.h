@@ -25,6 +25,7 @@ typedef struct opf_bounding {
     opf_map known;             /* expression → its bound; of the stage at hand */
     bool lost;                 /* no bound can be stated for the stage at hand */
     const opf_bound_schedule *schedule;
+    int *choices, *candidates; /* per stage of the group that is the position of an extreme: the stages of opf_error_bound; -1 */
     opf_error_bound *out;
 } opf_bounding;
 
@@ -100,6 +101,13 @@ int opf_bound_add_stage(opf_bounding *b, const opf_stage *like, opf_combiner com
 /* Element by element of a stage of that domain. */
 const opf_expr *opf_bound_load_stage(opf_bounding *b, const opf_stage *stage, int number, opf_dtype dtype);
 double opf_bound_terms(const opf_bounding *b, const opf_stage *stage); /* of a reduction */
+
+/* ---- bound_extreme.c ---- */
+
+/* The extreme of terms off by `term` (not exact), stage `index` of the group: the stage that holds its bound without its own rounding. */
+int opf_bound_extreme(opf_bounding *b, const opf_stage *stage, int index, const opf_expr *term);
+/* The same of the position of an extreme; fills choices and candidates. */
+int opf_bound_position(opf_bounding *b, const opf_stage *stage, int index, const opf_expr *term);
 
 /* ---- bound_sum.c ---- */
 

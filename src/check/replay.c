@@ -118,6 +118,7 @@ static const char *cause_of(const opf_group_check *c, const char *suspect) {
     if (!opf_dtype_is_float(dtype)) return traits.rounds ? "rounding to an integer that flips" : "integers that differ: no rounding explains them";
     if (traits.sums && c->bound > 1e3 * 0x1p-24 * fabs(c->expected)) return "cancellation in a sum: its terms are far larger than it, and lose more than any order of them does";
     if (traits.sums && c->spreads) return "a sum by Winograd's products";
+    if (traits.sums && traits.approximates && c->bound <= 0) return "a sum added in another order, or a function in it by another formula: under `exact` both are the evaluator's";
     if (traits.sums && traits.approximates) return "an approximated function, or the sum over it: more is lost than its digits and any order allow";
     if (traits.sums) return c->bound > 0 ? "a sum that loses more than any order of its terms does: its terms or what runs on have too few digits" : "a sum added in another order";
     if (traits.approximates) return "an approximated function";
@@ -148,8 +149,21 @@ static void note(opf_group_check *c, double *furthest, double distance, int64_t 
     c->bound = bound;
 }
 
-/* bounds: NULL where none can be stated; bits: 0 and -0 differ. */
-static void compare(opf_group_check *c, const opf_tensor *got, const opf_tensor *expected, const opf_tensor *bounds, bool bits) {
+/* What a result is measured by. */
+typedef struct measure {
+    const opf_tensor *expected;        /* NULL: the evaluator has no such value */
+    const opf_tensor *bounds;          /* NULL: none can be stated */
+    const opf_error_bound *bound;      /* that they are of; NULL: of no group */
+    const opf_tensor *const *inputs;   /* of the group, or NULL */
+    int result;                        /* of the group */
+} measure;
+
+/* Of the position of an extreme: may it be there? */
+static bool is_candidate(const measure *by, int64_t index, double got) { return !by->bound || opf_bound_admits(by->bound, by->result, index, (int64_t)got); }
+
+/* bits: 0 and -0 differ. */
+static void compare(opf_group_check *c, const opf_tensor *got, measure by, bool bits) {
+    const opf_tensor *expected = by.expected, *bounds = by.bounds;
     double furthest = -1;
     for (int64_t i = 0; i < expected->elements; i++) {
         double a = opf_tensor_get(got, i), b = opf_tensor_get(expected, i), bound = bounds ? opf_tensor_get(bounds, i) : bits ? 0 : INFINITY;
@@ -159,7 +173,7 @@ static void compare(opf_group_check *c, const opf_tensor *got, const opf_tensor 
         if (error > c->error || isnan(error)) c->error = error;
         /* An infinite bound says that anything may come, a NaN too: an infinity of either sign lies in front. Where infinities or NaN
          * are operands the bound is NaN; then a NaN on one side alone is what counts. */
-        bool beyond = isfinite(bound) ? bits || !(error <= bound) : bounds && isnan(bound) && isnan(a) != isnan(b) && !c->spreads;
+        bool beyond = isfinite(bound) ? bits || !(error <= bound) || !is_candidate(&by, i, a) : bounds && isnan(bound) && isnan(a) != isnan(b) && !c->spreads;
         c->beyond += beyond;
         c->open += !beyond && !isfinite(bound);
         double distance = !isfinite(bound) ? (bounds ? 0 : error) : bound > 0 && !isnan(error) ? error / bound : INFINITY;
@@ -199,14 +213,6 @@ static opf_group_verdict verdict_of(const opf_group_check *c) {
     return c->worst < 0 ? OPF_GROUP_EXACT : c->beyond ? OPF_GROUP_BEYOND : c->open ? OPF_GROUP_UNBOUNDED : OPF_GROUP_WITHIN;
 }
 
-/* What a result is measured by. */
-typedef struct measure {
-    const opf_tensor *expected;        /* NULL: the evaluator has no such value */
-    const opf_tensor *bounds;          /* NULL: none can be stated */
-    const opf_tensor *const *inputs;   /* of the group, or NULL */
-    int result;                        /* of the group */
-} measure;
-
 /* The arithmetic of the operator that is suspected, where this result is beyond its bound. */
 static void find_arithmetic(replaying *r, opf_group_check *c, const opf_tensor *got, measure by) {
     if (!r->options.suspect || c->verdict != OPF_GROUP_BEYOND || !c->group || !by.inputs || !by.bounds) return;
@@ -222,7 +228,7 @@ static void check_result(replaying *r, const opf_step *step, int index, const op
     if (by.expected && got && got->elements == by.expected->elements) {
         c.elements = by.expected->elements;
         if (value->dtype == OPF_STRING) compare_strings(&c, got, by.expected);
-        else compare(&c, got, by.expected, by.bounds, is_exact(r));
+        else compare(&c, got, by, is_exact(r));
         c.verdict = verdict_of(&c);
         find_arithmetic(r, &c, got, by);
         if (c.worst >= 0) c.cause = c.verdict == OPF_GROUP_UNBOUNDED ? why_unbounded(r, step, by.bounds) : cause_of(&c, r->options.suspect);
@@ -261,7 +267,7 @@ static void check_kernel(replaying *r, const opf_step *step, int index) {
     }
     for (size_t k = 0; k < group->results.count; k++) {
         const opf_value *value = group->results.data[k].value;
-        measure by = {reference_of(r, value), known && bound.errors ? bound.errors[k] : NULL, known ? inputs : NULL, (int)k};
+        measure by = {reference_of(r, value), known && bound.errors ? bound.errors[k] : NULL, bound.errors ? &bound : NULL, known ? inputs : NULL, (int)k};
         check_result(r, step, index, value, by);
     }
 }

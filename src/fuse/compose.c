@@ -141,16 +141,25 @@ bool opf_fuser_leaves(const opf_fuser *fuser, int group, const opf_value *value)
     return false;
 }
 
+/* A place of its own for what the group computes again: the value itself is another group's to store. */
+static opf_value *second_place(opf_composer *composer, const opf_value *value) {
+    opf_value *copy = opf_arena_copy(composer->fuser->arena, value, sizeof *value);
+    copy->uses.count = 0;
+    copy->is_output = false;
+    return copy;
+}
+
 static void take_results(opf_composer *composer) {
+    const opf_fuser *fuser = composer->fuser;
     opf_group *group = composer->group;
     for (size_t i = 0; i < group->nodes.count; i++) {
         const opf_node *node = group->nodes.data[i];
-        bool at_home = composer->fuser->group_of[node->id] == group->id;
-        for (int k = 0; at_home && k < node->n_outputs; k++) {
+        bool at_home = fuser->group_of[node->id] == group->id, stored = fuser->is_stored[node->id];
+        for (int k = 0; (at_home || stored) && k < node->n_outputs; k++) {
             opf_value *value = node->outputs[k];
             int stage = value ? known_number(&composer->inside, value) : -1;
-            if (stage >= 0 && opf_fuser_leaves(composer->fuser, group->id, value))
-                OPF_PUSH(composer->fuser->arena, &group->results, (opf_result){value, stage - FIRST_STAGE});
+            if (stage >= 0 && (stored || opf_fuser_leaves(fuser, group->id, value)))
+                OPF_PUSH(fuser->arena, &group->results, (opf_result){at_home ? value : second_place(composer, value), stage - FIRST_STAGE});
         }
     }
 }

@@ -93,6 +93,7 @@ static opf_fuser *new_fuser(opf_fusion *fusion, const opf_fuse_options *options)
         .copied = OPF_ARRAY(arena, opf_node_list, n + 1),
         .in_place = OPF_ARRAY(arena, bool, n + 1),
         .is_copied = OPF_ARRAY(arena, bool, n + 1),
+        .is_stored = OPF_ARRAY(arena, bool, n + 1),
         .group_kinds = OPF_ARRAY(arena, opf_kind, n),
         .formed = OPF_ARRAY(arena, opf_rule_number, n),
         .outcomes = OPF_ARRAY(arena, opf_outcome, n),

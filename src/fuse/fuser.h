@@ -44,6 +44,7 @@ typedef struct opf_fuser {
     opf_node_list *copied;   /* per group number: nodes that it computes again; they are at home in other groups */
     bool *in_place;          /* per node: a concatenation whose parts are written where they belong */
     bool *is_copied;         /* per node: some group computes it again */
+    bool *is_stored;         /* per node: every group that computes it stores its results, though nobody else reads them (policy_file.c) */
     opf_kind *group_kinds;   /* per group number */
     opf_rule_number *formed; /* per group number */
     opf_outcome *outcomes;   /* per node */

@@ -1,5 +1,6 @@
 /* Groups given in a file: what `explain --json` printed, as it is or changed by hand. Only the node names of groups are
- * read; nodes that no group names stand alone. */
+ * read (`nodes`, those that are computed again in `copied`, and in `stored` those whose results are stored though nobody outside
+ * reads them); nodes that no group names stand alone. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,13 +46,21 @@ static void learn_names(opf_pinning *pinning) {
     }
 }
 
-static void pin(opf_pinning *pinning, const char *name, int group) {
-    opf_fuser *fuser = pinning->fuser;
-    opf_node *node = opf_map_get(&pinning->nodes, opf_intern(fuser->fusion->module->names, name));
+/* NULL where the model has no node of this name: reported. */
+static const opf_node *find_node(opf_pinning *pinning, const char *name, int group) {
+    opf_module *module = pinning->fuser->fusion->module;
+    const opf_node *node = opf_map_get(&pinning->nodes, opf_intern(module->names, name));
     if (!node) {
         opf_diag *diag = complain(pinning, "group %d names a node '%.200s' that the model does not have", group, name);
-        opf_diag_hint(fuser->fusion->module->diags, diag, "make the file anew with `opfuse explain --json`");
-    } else if (pinning->pinned[node->id] && pinning->pinned[node->id] != group + 1) {
+        opf_diag_hint(module->diags, diag, "make the file anew with `opfuse explain --json`");
+    }
+    return node;
+}
+
+static void pin(opf_pinning *pinning, const char *name, int group) {
+    const opf_node *node = find_node(pinning, name, group);
+    if (!node) return;
+    if (pinning->pinned[node->id] && pinning->pinned[node->id] != group + 1) {
         complain(pinning, "node '%.200s' is in group %d and in group %d", name, pinning->pinned[node->id] - 1, group);
     } else {
         pinning->pinned[node->id] = group + 1;
@@ -63,6 +72,17 @@ static bool is_copy(const opf_pinning *pinning, const char *name, int group) {
         if (pinning->copies.data[c].group == group && strcmp(pinning->copies.data[c].name, name) == 0)
             return true;
     return false;
+}
+
+/* Of `stored`: names of nodes. */
+static void store(opf_pinning *pinning, const json_t *stored, int group) {
+    size_t n;
+    const json_t *name;
+    json_array_foreach(stored, n, name) {
+        const opf_node *node = json_is_string(name) ? find_node(pinning, json_string_value(name), group) : NULL;
+        if (node)
+            pinning->fuser->is_stored[node->id] = true;
+    }
 }
 
 static void read_group(opf_pinning *pinning, const json_t *group, int number) {
@@ -79,6 +99,7 @@ static void read_group(opf_pinning *pinning, const json_t *group, int number) {
     json_array_foreach(copied, n, name)
         if (json_is_string(name))
             OPF_PUSH(pinning->fuser->arena, &pinning->copies, (opf_copy){opf_intern(pinning->fuser->fusion->module->names, json_string_value(name)), number});
+    store(pinning, json_object_get(group, "stored"), number);
     const char *step = json_string_value(json_object_get(group, "step"));
     bool view = step && strcmp(step, opf_step_kind_name(OPF_STEP_VIEW)) == 0;
     json_array_foreach(nodes, n, name) {

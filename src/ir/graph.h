@@ -107,6 +107,10 @@ typedef struct opf_attr {
     opf_attr_kind asked;   /* the other kind that somebody asked for, 0 for none: opf_node_misread_attr */
 } opf_attr;
 
+/* Of a node that a pass has made of several: the model rounds what lies between them, and the node does not. By how much results may
+ * differ for it, besides what the constants' own roundings do: `roundings` unit roundoffs of the result, and `off`. */
+typedef struct opf_unrounded { double roundings, off; } opf_unrounded;
+
 struct opf_node {
     const char *name;     /* interned, unique in the graph; unnamed nodes get Op_index, taken names name#index */
     const char *op;       /* interned op_type */
@@ -124,6 +128,7 @@ struct opf_node {
     /* Names of the model's own nodes that this one stands for (itself, before any pass). */
     int n_origins;
     const char **origins;
+    opf_unrounded unrounded;
     struct opf_control *control; /* If, Loop, Scan once typed (ops/control.h); NULL for all others */
     void *plan;           /* scratch of the stage that runs now */
     bool held;            /* a user's kernel stands for it and others: passes leave it as it is */

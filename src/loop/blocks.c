@@ -311,7 +311,7 @@ bool opf_blocks_emit(opf_scheduler *s, int n_results, const int *results) {
     opf_block block = {0};
     s->root = domain;
     s->relies_on_root = false;
-    opf_root_linear(s, &root);
+    opf_root_linear(s, &root); /* what it keeps and another result is, with another domain, a root of its own computes again */
     opf_root_simplify(s, &root);
     for (int i = 0; i < s->n_stages; i++) n.depth = root.items[i] ? root.items[i]->depth : n.depth;
     n.row = root.order.at[n.depth - 1];

@@ -87,7 +87,6 @@ void opf_root_linear(opf_scheduler *s, opf_root *root) {
         if (!item) continue;
         item->term = opf_linear(s, root->items, item->term);
         if (item->second) item->second = opf_linear(s, root->items, item->second);
-        take_results(s, item);
     }
     for (size_t i = 0; i < root->outputs.list.count; i++)
         root->outputs.list.data[i].value = opf_linear(s, root->items, root->outputs.list.data[i].value);
@@ -407,6 +406,8 @@ static void emit_kept(opf_scheduler *s, opf_block *block, opf_root *root) {
     emission e = {.s = s, .root = root};
     opf_root_batch(s, root);
     opf_root_linear(s, root);
+    for (int i = 0; i < s->n_stages; i++)
+        if (root->items[i]) take_results(s, root->items[i]);
     opf_root_simplify(s, root);
     e.chunked = choose_chunked(s, root);
     make_chunks(&e);

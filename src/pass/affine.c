@@ -46,10 +46,13 @@ static const char *read_norm(opf_affine *out, const opf_node *norm) {
     double epsilon = opf_node_float(norm, "epsilon", (double)1e-5f);
     out->factor = read[0];
     out->shift = read[1];
+    out->sizes = OPF_ARRAY(norm->graph->module->arena, double, out->channels);
+    bool evaluated_alike = norm->outputs[0]->dtype == OPF_FLOAT64; /* float32 is evaluated in double, where this rounds too little to show */
     for (int64_t c = 0; c < out->channels; c++) {
         double own = fabs(read[0][c]) + fabs(read[1][c]);
         out->factor[c] /= sqrt(read[3][c] + epsilon);
         double taken_off = out->factor[c] * read[2][c];
+        out->sizes[c] = fabs(out->shift[c]) + (evaluated_alike ? fabs(taken_off) : 0);
         out->shift[c] -= taken_off;
         if (taken_off != 0)
             out->cancels = fmax(out->cancels, fabs(taken_off) / own);
@@ -84,8 +87,11 @@ static const char *read_scalar(opf_affine *out, const opf_node *node, char op) {
         *out = (opf_affine){.input = k, .axis = axis, .channels = tensor->elements};
         out->factor = opf_constant_numbers(other, out->channels);
         out->shift = OPF_ARRAY(node->graph->module->arena, double, out->channels);
-        for (int64_t c = 0; c < out->channels; c++)
+        out->sizes = OPF_ARRAY(node->graph->module->arena, double, out->channels);
+        for (int64_t c = 0; c < out->channels; c++) {
             apply(op == '-' && k == 1 ? 'r' : op, out->factor[c], &out->factor[c], &out->shift[c]);
+            out->sizes[c] = fabs(out->shift[c]);
+        }
         return all_finite(out) ? NULL : "its constant is not finite, or zero and divided by";
     }
     return "its other operand is no constant along one axis";
@@ -111,12 +117,13 @@ const char *opf_affine_read(opf_affine *out, const opf_node *node) {
 void opf_affine_spread(opf_affine *affine, int axis, int64_t channels, opf_arena *arena) {
     if (affine->axis >= 0 && affine->channels == channels)
         return;
-    double *factor = OPF_ARRAY(arena, double, channels), *shift = OPF_ARRAY(arena, double, channels);
+    double *factor = OPF_ARRAY(arena, double, channels), *shift = OPF_ARRAY(arena, double, channels), *sizes = OPF_ARRAY(arena, double, channels);
     for (int64_t c = 0; c < channels; c++) {
         factor[c] = affine->factor[0];
         shift[c] = affine->shift[0];
+        sizes[c] = affine->sizes[0];
     }
-    *affine = (opf_affine){affine->input, axis, channels, factor, shift, affine->cancels};
+    *affine = (opf_affine){affine->input, axis, channels, factor, shift, sizes, affine->cancels};
 }
 
 bool opf_affine_chain(opf_affine *out, const opf_affine *first, const opf_affine *second, opf_arena *arena) {
@@ -127,12 +134,23 @@ bool opf_affine_chain(opf_affine *out, const opf_affine *first, const opf_affine
     int64_t channels = a.axis >= 0 ? a.channels : b.channels;
     opf_affine_spread(&a, axis, channels, arena);
     opf_affine_spread(&b, axis, channels, arena);
-    *out = (opf_affine){a.input, axis, channels, OPF_ARRAY(arena, double, channels), OPF_ARRAY(arena, double, channels), fmax(a.cancels, b.cancels)};
+    *out = (opf_affine){a.input, axis, channels, OPF_ARRAY(arena, double, channels), OPF_ARRAY(arena, double, channels), OPF_ARRAY(arena, double, channels), fmax(a.cancels, b.cancels)};
     for (int64_t c = 0; c < channels; c++) {
         out->factor[c] = a.factor[c] * b.factor[c];
         out->shift[c] = a.shift[c] * b.factor[c] + b.shift[c];
+        out->sizes[c] = a.sizes[c] * fabs(b.factor[c]) + b.sizes[c];
     }
     return all_finite(out);
+}
+
+/* y = F x + S, S of parts of the magnitudes M. A value between is rounded by at most u (|F x| + M) as seen from the end, and |F x| <= |y| + |S|;
+ * one of these roundings the constants F and S have been allowed for (two each), S as far as it is as large as its parts. In float64 F and S
+ * are made by as coarse steps as the model's own: 8 of them for each node. */
+opf_unrounded opf_affine_unrounded(int64_t channels, const double *shift, const double *sizes, opf_dtype dtype, size_t nodes) {
+    double u = dtype == OPF_FLOAT64 ? 0x1p-53 : 0x1p-24, steps = dtype == OPF_FLOAT64 ? 8 * (double)nodes : (double)nodes - 1, off = 0;
+    for (int64_t c = 0; c < channels; c++)
+        off = fmax(off, steps * (sizes[c] + fabs(shift[c])) + 2 * fmax(0, sizes[c] - fabs(shift[c])));
+    return (opf_unrounded){steps, off * u};
 }
 
 void opf_affine_gather(opf_affine_run *out, opf_node *first, const opf_affine *of_first) {

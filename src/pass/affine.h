@@ -11,6 +11,7 @@ typedef struct opf_affine {
     int axis;                  /* along which the numbers run; -1: one for all */
     int64_t channels;          /* of that axis; 1 */
     double *factor, *shift;    /* one a channel (module's arena) */
+    double *sizes;             /* one a channel: the magnitudes of all that adds up to `shift`, which may be less by cancellation */
     double cancels;            /* the greatest |factor * mean| of a batch normalisation over |scale| + |bias|: what y = factor * x + shift
                                   takes off again, and rounds by; 0 */
 } opf_affine;
@@ -27,6 +28,8 @@ typedef struct opf_affine_run {
 } opf_affine_run;
 /* As many as there are from `first` on, which is one (opf_affine_read gave `of_first`); none that a user's kernel stands for. */
 void opf_affine_gather(opf_affine_run *out, opf_node *first, const opf_affine *of_first);
+/* What the model rounds in between where `nodes` nodes become one that computes the whole. The whole's shift is `shift`, of parts of `sizes`. */
+opf_unrounded opf_affine_unrounded(int64_t channels, const double *shift, const double *sizes, opf_dtype dtype, size_t nodes);
 /* Spreads numbers that hold for all over the channels of an axis. */
 void opf_affine_spread(opf_affine *affine, int axis, int64_t channels, opf_arena *arena);
 

@@ -17,7 +17,8 @@ typedef struct opf_folding {
     int axis;                 /* of the weight, that runs over output channels (of a group, where there are groups) */
     int64_t groups;           /* that the weight's axis 0 is cut into; 1 where axis 0 runs over all output channels itself */
     int64_t channels;
-    double *factor, *shift;   /* per output channel: s and t */
+    opf_unrounded unrounded;
+    double *factor, *shift, *sizes; /* per output channel: s, t, and the magnitudes of what t is made of */
 } opf_folding;
 
 /* The weight's axis of output channels, per operator. */
@@ -152,12 +153,20 @@ static double *old_bias(const opf_folding *folding) {
     return bias;
 }
 
-static opf_value *new_bias(const opf_folding *folding) {
-    double *bias = old_bias(folding);
+/* Notes what is not rounded any more, that of an earlier fold too. */
+static opf_value *new_bias(opf_folding *folding) {
+    double *bias = old_bias(folding), most = 0;
     if (!bias)
         return NULL;
-    for (int64_t c = 0; c < folding->channels; c++)
-        bias[c] = folding->factor[c] * bias[c] + folding->shift[c];
+    for (int64_t c = 0; c < folding->channels; c++) {
+        double scaled = folding->factor[c] * bias[c];
+        folding->sizes[c] += fabs(scaled);
+        bias[c] = scaled + folding->shift[c];
+        most = fmax(most, fabs(folding->factor[c]));
+    }
+    opf_unrounded before = folding->producer->unrounded;
+    opf_unrounded here = opf_affine_unrounded(folding->channels, bias, folding->sizes, folding->weight->dtype, folding->run.nodes.count);
+    folding->unrounded = (opf_unrounded){before.roundings + here.roundings, most * before.off + here.off};
     return new_constant(folding, 1, &folding->channels, folding->channels, bias);
 }
 
@@ -191,6 +200,7 @@ static const char *fold(opf_folding *folding) {
     opf_value *weight = new_weight(folding), *bias = new_bias(folding);
     if (!weight || !bias)
         return "the new weights or the new bias do not fit their type, or the old bias is not one constant a channel";
+    producer->unrounded = folding->unrounded;
     grow_inputs(producer, 3);
     opf_node_set_input(producer, 1, weight);
     opf_node_set_input(producer, 2, bias);
@@ -235,6 +245,7 @@ static const char *read_numbers(opf_folding *folding) {
     affine = folding->run.whole;
     folding->factor = affine.factor;
     folding->shift = affine.shift;
+    folding->sizes = affine.sizes;
     return NULL;
 }
 

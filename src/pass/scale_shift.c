@@ -80,6 +80,7 @@ static opf_status rewrite(const opf_affine_run *run) {
     opf_status status = become(scale, "Mul", x, factor);
     if (status == OPF_OK)
         status = become(last, "Add", scale->outputs[0], shift);
+    last->unrounded = opf_affine_unrounded(run->whole.channels, run->whole.shift, run->whole.sizes, last->outputs[0]->dtype, count);
     for (size_t k = count; k-- > 1;) {
         opf_node *node = run->nodes.data[k];
         if (node == last)

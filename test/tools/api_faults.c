@@ -52,7 +52,7 @@ static void prepare_input(opf_array *input, size_t number, planted_kind kind, do
     input->data = data;
 }
 
-typedef struct tally { int tried, traced, pairs, properties; } tally; /* pairs: traced to one of two operators */
+typedef struct tally { int tried, traced, pairs, properties; } tally; /* pairs: to one of several operators, which does not count as traced */
 
 static void add(tally *to, tally more) {
     to->tried += more.tried;
@@ -84,12 +84,13 @@ static bool has_name(const char *text, const char *name) {
 /* What became of a fault; nothing where it changes no number beyond its bound. Prints it. */
 static tally judge(const char *path, const planted *f, const char *report) {
     char *group = line_of(report, ", the group "), *operator = line_of(report, "  operator: "), *property = line_of(report, "  property: ");
-    bool seen = *operator || *group, traced = has_name(group, f->node) && has_name(operator, f->node), right = traced && is_property_of(f->kind, property);
+    operator[strcspn(operator, ";,")] = 0; /* what it says of it */
+    bool seen = *operator || *group, named = has_name(group, f->node) && has_name(operator, f->node), traced = named && !strstr(operator, " or "), right = traced && is_property_of(f->kind, property);
     printf("%s  %s: %s in %s%s", !seen ? "no effect" : !traced ? "MISSED   " : right ? "found    " : "PROPERTY ", path, planted_names[f->kind].name, f->node, f->joined ? " where it is fused" : "");
     if (seen && !traced) printf(": group %s, operator %s", group, operator);
     if (seen) printf(": %s", property);
     printf("\n");
-    tally one = {seen, traced, traced && strstr(operator, " or "), right};
+    tally one = {seen, traced, named && !traced, right};
     free(group);
     free(operator);
     free(property);
@@ -131,7 +132,7 @@ static bool try_fault(const char *path, planted_kind kind, tally *out, opf_arena
     return f.node != NULL;
 }
 
-static void print_tally(const char *name, tally t) { printf("%-52s %3d faults, %3d traced (%d to one of two), %3d with their property\n", name, t.tried, t.traced, t.pairs, t.properties); }
+static void print_tally(const char *name, tally t) { printf("%-52s %3d faults, %3d traced (%d more to one of several), %3d with their property\n", name, t.tried, t.traced, t.pairs, t.properties); }
 
 int main(int count, char **arguments) {
     if (count < 4) return fprintf(stderr, "usage: tool_api_faults COUNT SEED MODEL…\n"), 2;

@@ -136,6 +136,7 @@ static char *attention(uint32_t seed, attention_kind kind) {
     opf_text_printf(&m.stages, "stage o float32 [b=%s, h=%s, m=%s, e=%s] sum [n=%s] : %s * %s\n", extent(&m, 0), extent(&m, 1), extent(&m, 2), extent(&m, 5), extent(&m, 3),
                     one_in(&m, 4) ? "p[b, h, m, n]" : "p[b, h, m, n] / z[b, h, m]", v.data);
     finish(&m);
+    if (kind == SHORT_ROWS && one_in(&m, 4)) opf_text_printf(&m.stages, "out %s\n", one_in(&m, 2) ? "s" : "p"); /* which the blocks keep for themselves */
     opf_text_free(&q);
     opf_text_free(&k);
     opf_text_free(&v);

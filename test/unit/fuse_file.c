@@ -78,6 +78,7 @@ static const struct { const char *text; size_t errors; const char *message; } mi
     {"{\"groups\": [{}]}", 1, "group 0 has no list of nodes"},
     {"{\"groups\": [{\"nodes\": [\"max\", 3]}]}", 1, "entry 1 of the nodes of group 0"},
     {"{\"groups\": [{\"nodes\": [\"max\", \"maxx\"]}]}", 1, "'maxx' that the model does not have"},
+    {"{\"groups\": [{\"nodes\": [\"max\"], \"stored\": [\"maxx\"]}]}", 1, "'maxx' that the model does not have"},
     {"{\"groups\": [{\"nodes\": [\"max\", \"sub\"]}, {\"nodes\": [\"sub\", \"exp\"]}]}", 1, "in group 0 and in group 1"},
     {"{\"groups\": [{\"nodes\": [\"max\", \"div\"]}]}", 1, "in a cycle"},
 };
@@ -99,7 +100,34 @@ static void mistakes_are_said(void **unused) {
     }
 }
 
+/* What nobody outside reads is stored where the file asks for it: at home, and in a place of its own where it is computed again. */
+static void what_is_asked_for_is_stored(void **unused) {
+    (void)unused;
+    static const struct { const char *text; size_t results; } cases[] = {
+        {"{\"groups\": [{\"nodes\": [\"max\", \"sub\", \"exp\"]}]}", 1},
+        {"{\"groups\": [{\"nodes\": [\"max\", \"sub\", \"exp\"], \"stored\": [\"sub\"]}]}", 2},
+        {"{\"groups\": [{\"nodes\": [\"max\", \"sub\", \"exp\"], \"stored\": [\"max\", \"sub\", \"exp\"]}]}", 3},
+        {"{\"groups\": [{\"nodes\": [\"max\", \"sub\", \"exp\"], \"copied\": [\"max\"], \"stored\": [\"max\"]}]}", 2},
+    };
+    for (size_t k = 0; k < OPF_COUNT(cases); k++) {
+        opf_diags *diags = opf_diags_new();
+        opf_module *module = load("grouping", "softmax_decomposed.onnx", OPF_POLICY_TVM, diags);
+        const char *path = write_file(cases[k].text);
+        const opf_fusion *fusion = fuse(module, &(opf_fuse_options){.policy = OPF_POLICY_TVM, .groups_file = path}, diags);
+        const opf_group *group = NULL;
+        for (size_t g = 0; g < fusion->groups.count; g++)
+            if (fusion->groups.data[g]->nodes.count == 3) group = fusion->groups.data[g];
+        assert_non_null(group);
+        assert_int_equal(group->results.count, cases[k].results);
+        const opf_value *first = group->nodes.data[0]->outputs[0];
+        if (group->copied.count) assert_true(group->results.data[0].value != first && strcmp(group->results.data[0].value->name, first->name) == 0);
+        unlink(path);
+        opf_module_free(module);
+        opf_diags_free(diags);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(explain_is_read_back), cmocka_unit_test(best_is_pinned_under_its_own_passes), cmocka_unit_test(mistakes_are_said)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_asked_for_is_stored), cmocka_unit_test(explain_is_read_back), cmocka_unit_test(best_is_pinned_under_its_own_passes), cmocka_unit_test(mistakes_are_said)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -268,7 +268,29 @@ static void runs_of_constants_move_into_conv(void **unused) {
     const opf_tensor *inputs[] = {random_tensor(&bench, 4, x_dims, -2)};
     check_passes(&bench, y, inputs, 1);
     assert_int_equal(conv->n_origins, 7);
+    assert_true(conv->unrounded.roundings == 5); /* six nodes are one: the model rounds five values between them */
     free_bench(&bench);
+}
+
+/* What is added and taken off again: the shift of the whole is less than its parts, and what the model rounds is not. */
+static void shifts_that_cancel_are_noted(void **unused) {
+    (void)unused;
+    const int64_t x_dims[] = {1, 2, 3, 3}, w_dims[] = {2, 2, 1, 1};
+    double off[2];
+    for (int cancels = 0; cancels < 2; cancels++) {
+        opf_bench bench = new_bench();
+        opf_node *conv = node(&bench, "conv", "Conv", 2, (opf_value *[]){input(&bench, "x", 4, x_dims), constant(&bench, "w", 4, w_dims, -2)});
+        const float sizes[] = {8};
+        opf_value *number = opf_value_constant(bench.graph, "number", opf_tensor_new(bench.module->arena, OPF_FLOAT32, 0, NULL, sizes, &(const char *){NULL}));
+        opf_value *y = node(&bench, "add", "Add", 2, (opf_value *[]){conv->outputs[0], number})->outputs[0];
+        y = node(&bench, "then", cancels ? "Sub" : "Add", 2, (opf_value *[]){y, number})->outputs[0];
+        const opf_tensor *inputs[] = {random_tensor(&bench, 4, x_dims, -2)};
+        check_passes(&bench, y, inputs, 1);
+        off[cancels] = conv->unrounded.off;
+        free_bench(&bench);
+    }
+    assert_true(off[0] == 32 * 0x1p-24); /* one value between: its shift of 16, once as part and once as a whole */
+    assert_true(off[1] == (16 + 2 * 16) * 0x1p-24);
 }
 
 /* A normalisation behind no weights, and what stands around it, is one product and one sum. */
@@ -398,7 +420,7 @@ int main(void) {
         cmocka_unit_test(folded_weights_stay_views),
         cmocka_unit_test(batch_norm_stays_where_weights_overflow),
         cmocka_unit_test(batch_norm_stays_where_the_result_is_shared),
-        cmocka_unit_test(runs_of_constants_move_into_conv),
+        cmocka_unit_test(runs_of_constants_move_into_conv), cmocka_unit_test(shifts_that_cancel_are_noted),
         cmocka_unit_test(norm_becomes_scale_and_shift),
         cmocka_unit_test(runs_end_where_results_are_shared),
         cmocka_unit_test(look_alikes_stay),
