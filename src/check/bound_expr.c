@@ -231,11 +231,45 @@ static const opf_expr *bound_cast(opf_bounding *b, const opf_expr *e) {
     return opf_bound_open_beyond(b, e->args[0], ea, exact ? ea : plus(b, ea, rounded(b, e, 1)));
 }
 
+/* The row of finite numbers that the load picks from: constant, of one axis. NULL where it is none. `spread`: of its numbers. */
+static const opf_tensor *row_of(const opf_bounding *b, const opf_expr *load, double *spread) {
+    size_t n = b->group->stages.inputs.count;
+    const opf_tensor *row = (size_t)load->index < n && load->n_args == 1 ? b->group->stages.inputs.data[load->index]->constant : NULL;
+    double least = INFINITY, most = -INFINITY;
+    for (int64_t k = 0; row && k < row->elements; k++) {
+        double number = opf_tensor_get(row, k);
+        if (!isfinite(number)) return NULL;
+        least = fmin(least, number), most = fmax(most, number);
+    }
+    *spread = most - least;
+    return row && row->elements > 0 ? row : NULL;
+}
+
+/* A number picked by an index that is off by `ei`: a neighbour, where that is one, or any other of the row. */
+static const opf_expr *bound_pick(opf_bounding *b, const opf_expr *load, const opf_expr *ei) {
+    double spread;
+    const opf_tensor *row = row_of(b, load, &spread);
+    if (!row) return lose(b);
+    const opf_expr *here = opf_cast(b->pool, OPF_FLOAT32, load), *apart = NULL;
+    for (int side = -1; side <= 1; side += 2) {
+        const opf_expr *at = opf_add(b->pool, load->args[0], opf_int(b->pool, side));
+        at = side < 0 ? opf_max(b->pool, at, opf_int(b->pool, 0)) : opf_min(b->pool, at, opf_int(b->pool, row->elements - 1));
+        const opf_expr *there = opf_cast(b->pool, OPF_FLOAT32, opf_load(b->pool, (opf_dtype)load->dtype, load->index, 1, &at));
+        apart = larger(b, apart, unary(b, OPF_OP_ABS, opf_binary(b->pool, OPF_OP_SUB, there, here)));
+    }
+    const opf_expr *next = opf_binary(b->pool, OPF_OP_LT, ei, number(b, 2)), *right = opf_binary(b->pool, OPF_OP_LE, ei, number(b, 0));
+    return opf_select(b->pool, right, number(b, 0), opf_select(b->pool, next, apart, number(b, spread)));
+}
+
 static const opf_expr *bound_load(opf_bounding *b, const opf_expr *e) {
     int n = (int)b->group->stages.inputs.count;
-    for (int i = 0; i < e->n_args; i++)
-        if (opf_bound_of(b, e->args[i])) return lose(b); /* the position itself is open */
-    if (e->index < n) return b->inexact[e->index] ? rounded(b, e, anew_roundings((opf_dtype)e->dtype)) : NULL;
+    const opf_expr *picked = NULL;
+    for (int i = 0; i < e->n_args; i++) {
+        const opf_expr *ei = opf_bound_of(b, e->args[i]); /* the position itself is open */
+        if (ei) picked = bound_pick(b, e, ei);
+        if (b->lost) return NULL;
+    }
+    if (e->index < n) return plus(b, picked, b->inexact[e->index] ? rounded(b, e, anew_roundings((opf_dtype)e->dtype)) : NULL);
     int stage = b->bound_of[e->index - n];
     if (stage == -2) return lose(b);
     return stage < 0 ? NULL : opf_load(b->pool, OPF_FLOAT32, n + stage, e->n_args, e->args);

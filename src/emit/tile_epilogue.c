@@ -13,9 +13,21 @@ static bool walks_flat(opf_tile_printer *p, const opf_value *value, const opf_ex
     return outer == opf_mul(p->pool, inner, p->tile->axes[first + 1].extent);
 }
 
+static bool body_is_flat(opf_tile_printer *p, const opf_expr *e);
+
+/* What is picked by an element walks as that element is read. */
+static bool load_is_flat(opf_tile_printer *p, const opf_expr *load) {
+    bool picks = false, flat = true;
+    for (int k = 0; k < load->n_args; k++) {
+        picks = picks || opf_expr_has_load(load->args[k]);
+        flat = flat && body_is_flat(p, load->args[k]);
+    }
+    return picks ? flat : walks_flat(p, p->group->stages.inputs.data[load->index], load->args);
+}
+
 /* Column variables stand in loads' indices only, and there as one flat index. */
 static bool body_is_flat(opf_tile_printer *p, const opf_expr *e) {
-    if (e->kind == OPF_EXPR_LOAD) return e->index >= p->n_inputs || walks_flat(p, p->group->stages.inputs.data[e->index], e->args);
+    if (e->kind == OPF_EXPR_LOAD) return e->index >= p->n_inputs || load_is_flat(p, e);
     if (e->kind == OPF_EXPR_VAR) return e->index < opf_tile_first_column(p->tile);
     if (e->kind < OPF_EXPR_UNARY) return true;
     for (int k = 0; k < e->n_args; k++)
@@ -214,10 +226,24 @@ static void print_sums(opf_tile_printer *p, const char *offset) {
     }
 }
 
+static bool is_no_pick(const opf_expr *e, void *data) {
+    (void)data;
+    for (int k = 0; k < e->n_args && e->kind == OPF_EXPR_LOAD; k++)
+        if (opf_expr_has_load(e->args[k])) return false;
+    return true;
+}
+
+static bool picks(const opf_tile_printer *p) {
+    for (size_t i = 0; i < p->tile->epilogue.count; i++)
+        if (!opf_expr_visit(p->pool, p->tile->epilogue.data[i].body, is_no_pick, NULL)) return true;
+    return false;
+}
+
 /* Columns do not wait for each other: each stores its own elements of the results. Where several sums and results are walked along, the
- * compiler would have to compare so many addresses to see this that it leaves the loop scalar. */
+ * compiler would have to compare so many addresses to see this that it leaves the loop scalar; so it does where an element picks the
+ * address of another. */
 static void print_independence(opf_tile_printer *p) {
-    if (p->tile->siblings.count) opf_tile_line(p, "OPF_INDEPENDENT");
+    if (p->tile->siblings.count || picks(p)) opf_tile_line(p, "OPF_INDEPENDENT");
 }
 
 static void print_flat_columns(opf_tile_printer *p, const opf_expr *const *bodies) {
@@ -275,12 +301,14 @@ void opf_tile_print_row_epilogue(opf_tile_printer *p) {
     const opf_expr *const *bodies = print_steady(p);
     if (p->flat_columns) {
         opf_tile_line(p, "const float *restrict sums = block;");
+        print_independence(p);
         opf_tile_open(p, "for (int64_t i = 0; i < (line_end - line_begin) * %s; i++)", width);
         opf_tile_line(p, "const int64_t %s = line_begin * %s + i;", p->names[first + 1], width);
     } else {
         opf_tile_open(p, "for (int64_t line = line_begin; line < line_end; line++)");
         opf_tile_line(p, "const int64_t %s = line;", p->names[first]);
         opf_tile_line(p, "const float *restrict sums = block + (line - line_begin) * %s;", width);
+        print_independence(p);
         opf_tile_open(p, "for (int64_t i = 0; i < %s; i++)", width);
         opf_tile_line(p, "const int64_t %s = i;", p->names[first + 1]);
     }

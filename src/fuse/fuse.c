@@ -19,6 +19,14 @@ const char *opf_verdict_name(opf_verdict verdict) {
     return names[verdict];
 }
 
+/* Does each element pick from a row by an index that is read at the very point? TVM calls that injective, as it does any Gather; it is
+ * element-wise work like other functions of one number. */
+static bool is_look_up(const opf_call *call) {
+    const opf_stage *stage = call->stages.list.count == 1 ? call->stages.list.data[0] : NULL;
+    bool picks = stage && stage->combiner == OPF_COMBINE_NONE && stage->body->kind == OPF_EXPR_LOAD && stage->body->n_args == 1;
+    return picks && opf_expr_has_load(stage->body->args[0]) && opf_stages_kind(&call->stages) == OPF_KIND_ELEMWISE;
+}
+
 static opf_kind kind_of(const opf_fuser *fuser, const opf_node *node) {
     const opf_fuse_options *options = fuser->options;
     int given = options->kind_override ? options->kind_override(options->kind_data, node->name) : -1;
@@ -58,6 +66,8 @@ static opf_status study_nodes(opf_fuser *fuser) {
         opf_status one = opf_op_stages(&fuser->calls[i], node);
         if (one == OPF_OK && (fuser->calls[i]->library || fuser->calls[i]->control))
             fuser->kinds[i] = OPF_KIND_OPAQUE;
+        else if (one == OPF_OK && fuser->kinds[i] == OPF_KIND_INJECTIVE && fuser->options->policy == OPF_POLICY_BEST && is_look_up(fuser->calls[i]))
+            fuser->kinds[i] = OPF_KIND_ELEMWISE;
         if (status == OPF_OK)
             status = one;
     }

@@ -88,7 +88,16 @@ static opf_grid grid_of_dequantised(const opf_node *node) {
     return grid;
 }
 
+/* The numbers that a byte picks (pass byte-tables); NULL where it does not. */
+static const opf_tensor *table_of(const opf_value *value) {
+    const opf_node *node = value->producer;
+    bool picks = is_op(node, "Gather") && node->inputs[0]->rank == 1 && opf_dtype_is_float(node->outputs[0]->dtype);
+    return picks ? node->inputs[0]->constant : NULL;
+}
+
 static opf_grid grid_of(const opf_value *value) {
+    if (table_of(value))
+        return grid_of_constant(table_of(value));
     if (value->constant && opf_dtype_is_float(value->dtype))
         return grid_of_constant(value->constant);
     return is_op(value->producer, "DequantizeLinear") ? grid_of_dequantised(value->producer) : (opf_grid){.state = GRID_UNKNOWN};
@@ -231,6 +240,10 @@ static void find_sum(opf_finding *found, const opf_sum *sum, opf_fuser *fuser, c
 
 static void find_moved(opf_finding *found, const opf_node *dequantize, const opf_node *quantize) {
     found->rule = "moved";
+    if (table_of(dequantize->outputs[0])) {
+        opf_text_printf(&found->reason, "it moves numbers that '%s' picks from a table: they have no one scale", dequantize->name);
+        return;
+    }
     const opf_tensor *from = dequantize->inputs[1]->constant, *to = quantize->inputs[1]->constant;
     if (from && to && from->elements == 1 && to->elements == 1 && opf_tensor_get(from, 0) != opf_tensor_get(to, 0))
         opf_text_printf(&found->reason, "it moves numbers of scale %.9g, which '%s' quantises with %.9g: not the same integers", opf_tensor_get(from, 0), quantize->name, opf_tensor_get(to, 0));
@@ -258,9 +271,11 @@ static opf_finding find(opf_fuser *fuser, const opf_node *node, const opf_node *
 /* ---- pairs ---- */
 
 static const opf_node *dequantised_operand(const opf_node *node) {
-    for (int k = 0; k < node->n_inputs; k++)
-        if (node->inputs[k] && is_op(node->inputs[k]->producer, "DequantizeLinear") && !node->inputs[k]->producer->inputs[0]->constant)
-            return node->inputs[k]->producer;
+    for (int k = 0; k < node->n_inputs; k++) {
+        const opf_node *producer = node->inputs[k] ? node->inputs[k]->producer : NULL;
+        if ((is_op(producer, "DequantizeLinear") && !producer->inputs[0]->constant) || (producer && table_of(node->inputs[k])))
+            return producer;
+    }
     return NULL;
 }
 

@@ -3,6 +3,9 @@
  * A negative index counts from the end. Indices that are constants are checked here and read as they are. Others are
  * clamped into the axis, so that generated code and the evaluator never read outside the tensor: an index that ONNX
  * calls an error takes the nearest element. */
+#include <string.h>
+
+#include "expr/node.h"
 #include "ops/content.h"
 #include "ops/families.h"
 #include "ops/index.h"
@@ -31,6 +34,17 @@ static const opf_expr *known_index(opf_call *call, const opf_expr *index, index_
     return opf_select(call->pool, opf_call_less(call, index, opf_call_int(call, 0)), wrapped, index);
 }
 
+/* Numbers that are cast from a narrower type keep its range. */
+static index_range range_of_type(const opf_value *value) {
+    const opf_node *producer = value->producer;
+    bool widened = producer && strcmp(producer->op, "Cast") == 0 && producer->domain[0] == 0 && producer->inputs[0]->dtype != OPF_BOOL &&
+                   opf_dtype_is_integer(producer->inputs[0]->dtype) && opf_dtype_bits(producer->inputs[0]->dtype) < opf_dtype_bits(value->dtype);
+    opf_dtype dtype = widened ? producer->inputs[0]->dtype : value->dtype;
+    index_range range = {INT64_MIN, INT64_MAX};
+    if (opf_dtype_bits(dtype) < 64) opf_dtype_range(dtype, &range.low, &range.high);
+    return range;
+}
+
 /* The element of index tensor `input` at `at`, as a position in an axis of `extent`. Elements first, first + stride, … of
  * the tensor are those that `at` can reach. */
 static const opf_expr *position(opf_call *call, int input, const opf_expr *const *at, opf_dim extent, int64_t first, int64_t stride) {
@@ -43,6 +57,9 @@ static const opf_expr *position(opf_call *call, int input, const opf_expr *const
     if (opf_is_int(index, &constant)) return known_index(call, index, (index_range){constant, constant}, extent);
     if (value->constant) return known_index(call, index, range_of(value->constant, first, stride), extent);
     opf_call_require_ge_always(call, extent, opf_min(call->pool, elements, opf_call_int(call, 1)), "nothing can be picked from an axis without elements");
+    index_range range = range_of_type(value);
+    int64_t size;
+    if (opf_is_int(extent, &size) && range.high < size && range.low >= -size) return known_index(call, index, range, extent); /* none is outside */
     const opf_expr *wrapped = index;
     if (opf_expr_has_load(index) || !opf_call_proves_le(call, zero, index))
         wrapped = opf_select(call->pool, opf_call_less(call, index, zero), opf_add(call->pool, index, extent), index);

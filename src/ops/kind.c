@@ -23,10 +23,22 @@ static int plain_variable(const opf_expr *index) {
     return index->kind == OPF_EXPR_VAR ? index->index : -1;
 }
 
+/* Does the expression speak of a variable outside of what it reads? */
+static bool speaks_of_variables(const opf_expr *e) {
+    if (e->kind == OPF_EXPR_VAR) return true;
+    for (int k = 0; k < e->n_args && e->kind != OPF_EXPR_LOAD; k++)
+        if (speaks_of_variables(e->args[k])) return true;
+    return false;
+}
+
+/* A row out of which each point picks, by what other loads read: these tell how the stage walks. */
+static bool is_table(const opf_expr *load) { return load->n_args == 1 && opf_expr_has_load(load->args[0]) && !speaks_of_variables(load->args[0]); }
+
 /* How one load walks, against the stage's plain axes: its indices, those over axes of one element skipped, are all of the
  * axes in order (elemwise), some of them in order (broadcast), or something else (injective). */
 static opf_kind load_kind(const opf_stage *stage, const opf_expr *load) {
     int last = -1, met = 0, axes = 0;
+    if (is_table(load)) return OPF_KIND_BROADCAST;
     for (int k = 0; k < stage->n_axes; k++) axes += !is_unit(stage, k);
     for (int k = 0; k < load->n_args; k++) {
         if (opf_is_value(load->args[k], 0)) continue; /* an operand's axis of size 1 */

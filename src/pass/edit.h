@@ -5,6 +5,7 @@
 #include "pass/pass.h"
 
 opf_status opf_pass_branches(opf_graph *graph);
+opf_status opf_pass_byte_tables(opf_graph *graph);
 opf_status opf_pass_dead(opf_graph *graph);
 opf_status opf_pass_fold_constants(opf_graph *graph);
 opf_status opf_pass_gates(opf_graph *graph);

@@ -20,8 +20,10 @@ class Graph:
         self.nodes.append(H.make_node(kind, list(inputs), [name], name=name, **attributes))
         return name
 
-    def write(self, folder, outputs):
-        graph = H.make_graph(self.nodes, self.name, self.inputs, [H.make_tensor_value_info(o, T.FLOAT, None) for o in outputs], self.weights)
+    def write(self, folder, outputs, dtypes=()):
+        """dtypes: name of an output → its element type, where that is not float32"""
+        results = [H.make_tensor_value_info(o, dict(dtypes).get(o, T.FLOAT), None) for o in outputs]
+        graph = H.make_graph(self.nodes, self.name, self.inputs, results, self.weights)
         model = H.make_model(graph, opset_imports=[H.make_opsetid("", self.opset)], ir_version=8, producer_name="")
         model = onnx.shape_inference.infer_shapes(model, strict_mode=True)
         onnx.checker.check_model(model)

@@ -48,7 +48,7 @@ quantised("given_q", node("Conv", [given, "w"], "scaled"), 11, 100)
 # as many terms as the picture has points
 quantised("mean_q", node("GlobalAveragePool", [half], "mean"), 0.25, 100)
 # own rounding of each element
-quantised("sum_q", node("Add", [half, third], "sum"), 0.75, 128)
+quantised("sum_q", node("Add", [half, given], "sum"), 0.75, 128)
 # what is only moved: by other steps, by the same, the largest of a window, two operands side by side
 quantised("other_q", node("Transpose", [third], "other", perm=[0, 2, 3, 1]), 0.25, 128)
 quantised("same_q", node("Transpose", [third], "same", perm=[0, 3, 1, 2]), 1 / 3, 128)
