@@ -173,6 +173,7 @@ static const op_row ops[OPF_OP_COUNT] = {
     [OPF_OP_BITOR] = {"|", NULL, LEVEL_BITS},     [OPF_OP_BITXOR] = {"^", NULL, LEVEL_BITS},
     [OPF_OP_SHL] = {NULL, "shl", 0},              [OPF_OP_SHR] = {NULL, "shr", 0},
     [OPF_OP_ACCUMULATE] = {"+", "add", LEVEL_SUM}, [OPF_OP_EXP_BELOW] = {NULL, "exp_below", 0},
+    [OPF_OP_EXP_BESIDE] = {NULL, "exp_beside", 0},
 };
 
 static void open(printer *p, bool brackets) { if (brackets) opf_text_add(p->out, "("); }
@@ -202,21 +203,27 @@ static void print_limit(printer *p, const opf_expr *e, const opf_expr *limit) {
     opf_text_add(p->out, ")");
 }
 
-/* The function takes what is not below the limit: it is 0 from there on. */
-static void print_exp_below(printer *p, const opf_expr *e) {
-    const float limit = -104.6f;
-    opf_text_add(p->out, "opf_exp_below_f32(opf_at_least_f32(");
-    print_limit_name(limit, p->out);
+/* The functions take what lies within limits: outside nothing changes any more (prelude). */
+static void print_exp_within(printer *p, const opf_expr *e) {
+    bool beside = e->op == OPF_OP_EXP_BESIDE;
+    opf_text_printf(p->out, "opf_%s_f32(", ops[e->op].name);
+    if (beside) {
+        opf_text_add(p->out, "opf_at_most_f32(");
+        print_limit_name(89.0f, p->out);
+        opf_text_add(p->out, ", ");
+    }
+    opf_text_add(p->out, "opf_at_least_f32(");
+    print_limit_name(beside ? -86.0f : -104.6f, p->out);
     opf_text_add(p->out, ", ");
     print(p, e->args[0], LEVEL_ANY);
-    opf_text_add(p->out, "))");
+    opf_text_add(p->out, beside ? ")))" : "))");
 }
 
 /* Of a constant and a value, the constant goes first: then a NaN needs no test (prelude, opf_max_f32). */
 static void print_call(printer *p, const opf_expr *e, opf_dtype of) {
     const opf_expr *limit = limit_of(e, opf_dtype_held(of));
-    if (e->op == OPF_OP_EXP_BELOW) {
-        print_exp_below(p, e);
+    if (e->op == OPF_OP_EXP_BELOW || e->op == OPF_OP_EXP_BESIDE) {
+        print_exp_within(p, e);
         return;
     }
     if (limit) {

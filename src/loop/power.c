@@ -1,5 +1,7 @@
-/* Powers of what cannot be above 0. */
+/* Powers of what cannot be above 0, and powers beside which 1 stands. */
 #include "loop/power.h"
+
+#include <math.h>
 
 #include "loop/scheduler.h"
 
@@ -37,10 +39,26 @@ static bool is_below(const powers *p, const opf_expr *difference) {
 
 static const opf_expr *replaced(powers *p, const opf_expr *e);
 
+static bool is_exp(const opf_expr *e) { return e->kind == OPF_EXPR_UNARY && e->op == OPF_OP_EXP && e->dtype == OPF_FLOAT32; }
+
+/* c + e^x, c - e^x or e^x - c with |c| from 1 up. */
+static const opf_expr *beside(powers *p, const opf_expr *e) {
+    if (e->kind != OPF_EXPR_BINARY || (e->op != OPF_OP_ADD && e->op != OPF_OP_SUB)) return NULL;
+    for (int i = 0; i < 2; i++) {
+        const opf_expr *power = e->args[i], *other = e->args[1 - i], *args[2];
+        if (!is_exp(power) || is_below(p, power->args[0]) || other->kind != OPF_EXPR_FLOAT || !(fabs(other->real) >= 1)) continue;
+        args[i] = opf_unary(p->pool, OPF_OP_EXP_BESIDE, replaced(p, power->args[0]));
+        args[1 - i] = other;
+        return opf_rebuild(p->pool, e, args);
+    }
+    return NULL;
+}
+
 static const opf_expr *replaced_new(powers *p, const opf_expr *e) {
-    const opf_expr *args[3];
+    const opf_expr *args[3], *sum = beside(p, e);
+    if (sum) return sum;
     for (int i = 0; i < e->n_args; i++) args[i] = replaced(p, e->args[i]);
-    bool below = e->kind == OPF_EXPR_UNARY && e->op == OPF_OP_EXP && is_below(p, e->args[0]);
+    bool below = is_exp(e) && is_below(p, e->args[0]);
     return below ? opf_unary(p->pool, OPF_OP_EXP_BELOW, args[0]) : opf_rebuild(p->pool, e, args);
 }
 

@@ -1,5 +1,6 @@
 /* Powers of what cannot be above 0: e^(x - m), m the largest of the same x along some axes, as a softmax, a log-sum-exp and
- * attention have it. A shorter function gives the same bits there (prelude, opf_exp_below_f32). */
+ * attention have it. And powers beside which a number from 1 up stands: 1 / (1 + e^-x), log(1 + e^x). Shorter functions give the same bits there
+ * (prelude, opf_exp_below_f32, opf_exp_beside_f32). */
 #ifndef OPF_LOOP_POWER_H
 #define OPF_LOOP_POWER_H
 

@@ -139,6 +139,13 @@ static inline float opf_exp_below_f32(float x) {
     return opf_fma_f32(w, p, p) * 0x1p-24f;
 }
 
+/* exp of what lies between -86 and 89, or is NaN: where it is then added to a number from 1 up, as in 1 / (1 + e^-x), smaller results would not
+ * be felt. 2^n, n up to 128, is applied as 2^(n - 2), then 4. */
+static inline float opf_exp_beside_f32(float x) {
+    float t, w = opf_exp_parts_f32(x, OPF_ROUNDER - 2.0f, &t), p = opf_power_of_two_f32(t);
+    return opf_fma_f32(w, p, p) * 4.0f;
+}
+
 static inline float opf_expm1_f32(float x) {
     float c = -20.0f > x ? -20.0f : x, t;
     c = 89.0f < c ? 89.0f : c;
@@ -180,6 +187,11 @@ static inline float opf_log1p_f32(float x) {
     return x == 0.0f ? x : r;
 }
 
+/* The smaller of two numbers from 0 up, `limit` where the other is NaN: by the bits, one instruction where a comparison takes two. */
+static inline float opf_least_bits_f32(float limit, float x) {
+    uint32_t a = opf_bits_of_f32(limit), b = opf_bits_of_f32(x);
+    return opf_f32_of_bits(b < a ? b : a);
+}
 static inline float opf_tanh_f32(float x) {
     float a = __builtin_fabsf(x), u = x * x;
     float s = opf_fma_f32(-0x1.93fa6cp-8f, u, 0x1.5804c2p-6f);
@@ -187,10 +199,10 @@ static inline float opf_tanh_f32(float x) {
     s = opf_fma_f32(s, u, 0x1.110c5ap-3f);
     s = opf_fma_f32(s, u, -0x1.555548p-2f);
     s = opf_fma_f32(s * u, a, a);
-    float b = 18.2f < a + a ? 18.2f : a + a, t;
+    float b = opf_least_bits_f32(18.2f, a + a), t;
     float w = opf_exp_parts_f32(b, OPF_ROUNDER, &t), p = opf_power_of_two_f32(t);
     float l = 1.0f - 2.0f / opf_fma_f32(w, p, p + 1.0f); /* e^b + 1 = w p + (p + 1): one rounding less */
-    return opf_copysign_f32(a < 0.55f ? s : l, x);
+    return opf_copysign_f32(a >= 0.55f ? l : s, x); /* NaN: s is */
 }
 
 static inline float opf_erf_f32(float x) {
@@ -201,7 +213,7 @@ static inline float opf_erf_f32(float x) {
     s = opf_fma_f32(s, u, -0x1.8126dcp-2f);
     s = opf_fma_f32(s, u, 0x1.06eba6p-3f);
     s = opf_fma_f32(s, a, a);
-    float t = 4.0f < a ? 4.0f : a;
+    float t = opf_least_bits_f32(4.0f, a);
     float q = opf_fma_f32(-0x1.430a8ep-12f, t, 0x1.2fa198p-8f);
     q = opf_fma_f32(q, t, -0x1.0e64eep-5f);
     q = opf_fma_f32(q, t, 0x1.36f5f2p-3f);
@@ -213,7 +225,7 @@ static inline float opf_erf_f32(float x) {
     p = opf_fma_f32(p, r, 0x1.ebf9bep-3f);
     p = opf_fma_f32(p, r, 0x1.62e42ap-1f);
     float l = 1.0f - opf_fma_f32(p, r, 1.0f) * opf_power_of_two_f32(k);
-    return opf_copysign_f32(a < 0.9375f ? s : l, x);
+    return opf_copysign_f32(a >= 0.9375f ? l : s, x); /* NaN: s is */
 }
 
 static inline float opf_sin_f32(float x) { return __builtin_sinf(x); }

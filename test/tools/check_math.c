@@ -114,6 +114,33 @@ static int check_below(uint64_t stride) {
     return others != 0;
 }
 
+/* ---- exp_beside ---- */
+
+static __attribute__((noinline)) void beside(const float *restrict x, float *restrict y) {
+    for (int i = 0; i < BLOCK; i++) {
+        float c = -86.0f > x[i] ? -86.0f : x[i];
+        y[i] = 1.0f + opf_exp_beside_f32(89.0f < c ? 89.0f : c);
+    }
+}
+
+/* The bits of 1 + exp everywhere. */
+static int check_beside(uint64_t stride) {
+    static float x[BLOCK], y[BLOCK], z[BLOCK];
+    uint64_t next = 0, inputs = 0, others = 0;
+    while (next < UINT64_C(1) << 32) {
+        for (int n = 0; n < BLOCK; n++, next += stride) x[n] = next >> 32 ? 0.0f : opf_f32_of_bits((uint32_t)next);
+        ours_exp(x, y);
+        beside(x, z);
+        for (int i = 0; i < BLOCK; i++) {
+            float sum = 1.0f + y[i];
+            others += sum == sum ? opf_bits_of_f32(sum) != opf_bits_of_f32(z[i]) : z[i] == z[i];
+        }
+        inputs += BLOCK;
+    }
+    printf("exp_beside %llu of %llu inputs with other bits of 1 + exp%s\n", (unsigned long long)others, (unsigned long long)inputs, others ? "  TOO MANY" : "");
+    return others != 0;
+}
+
 /* ---- pow ---- */
 
 static __attribute__((noinline)) void ours_pow(const float *restrict x, const float *restrict y, float *restrict z) {
@@ -272,6 +299,10 @@ int main(int argc, char **argv) {
     if (wanted(argc, argv, first, "exp_below")) {
         if (times) time_one("exp_below", below, libm_exp, -10, 0);
         else bad |= check_below(stride);
+    }
+    if (wanted(argc, argv, first, "exp_beside")) {
+        if (times) time_one("exp_beside", beside, libm_exp, -10, 10);
+        else bad |= check_beside(stride);
     }
     if (!times && wanted(argc, argv, first, "divide")) bad |= check_divide(stride);
     if (wanted(argc, argv, first, "pow")) {
