@@ -52,6 +52,8 @@ bool opf_tiler_pack(opf_tiler *tiler);      /* constants: the groups that pack t
 
 bool opf_tiler_fill(opf_tiler *tiler);      /* of bands: the nest that computes the operand's lines (bands.c) */
 
+enum { OPF_TILE_FEW_UNITS = 8 };  /* of work, for a few threads, if they cost little */
+enum { OPF_TILE_SHORT = 8 };      /* shorter columns than that are too short for vectors: the other operand's are taken, if longer */
 enum { OPF_TILE_MOST_EXTRA = 4 }; /* columns behind the last whole vector that need none of their own (opf_tile.extra) */
 
 /* Sums of integers (tile_integers.c): is each, and every part of it, a whole number that float32 holds? True for sums of floats.

@@ -228,10 +228,9 @@ static int64_t columns_of(const opf_tiler *tiler, const candidate *c, const int 
 /* B, and with it the columns: the operand that alone walks along the last such axis, unless that is too short for a vector
  * and the other operand has a longer one. c->right becomes B; its last own axis is returned (position in axes; -1: none). */
 static int choose_columns(const opf_tiler *tiler, candidate *c, const int *axes, int n) {
-    enum { SHORT = 8 };
     int left = last_own(axes, n, c->left, c->right), right = last_own(axes, n, c->right, c->left);
     int64_t left_size = columns_of(tiler, c, axes, left, c->left, c->right), right_size = columns_of(tiler, c, axes, right, c->right, c->left);
-    bool swap = left > right ? left_size >= SHORT || right_size <= left_size : right_size < SHORT && left_size > right_size;
+    bool swap = left > right ? left_size >= OPF_TILE_SHORT || right_size <= left_size : right_size < OPF_TILE_SHORT && left_size > right_size;
     if (swap) {
         const opf_expr *keep = c->left;
         c->left = c->right;

@@ -1,7 +1,7 @@
 /* How large: the register tile, the blocks of sums, the units of work, the scratch. */
 #include "loop/tile_internal.h"
 
-enum { FEW_UNITS = 8, DEPTH_BLOCK = 384, MANY_ROWS = 840 /* a multiple of every height */ };
+enum { DEPTH_BLOCK = 384, MANY_ROWS = 840 /* a multiple of every height */ };
 
 static int64_t nominal(opf_dim dim) {
     int64_t value = opf_dim_nominal(dim);
@@ -283,7 +283,7 @@ static int64_t window_lines(const opf_tiler *tiler) {
     int64_t fitting = tiler->nest->machine->l2_bytes / 2 / 4 / most(floats, 1) - nominal(tile->windows[0].extra);
     int64_t extent = nominal(tile->axes[opf_tile_first_column(tile)].extent);
     int64_t others = nominal(product_of(tiler, 0, tile->n_outer)) * ceil_div(nominal(tile->rows), 2 * tile->height);
-    int64_t shared = ceil_div(extent, ceil_div(FEW_UNITS, least(others, FEW_UNITS)));
+    int64_t shared = ceil_div(extent, ceil_div(OPF_TILE_FEW_UNITS, least(others, OPF_TILE_FEW_UNITS)));
     return most(1, least(fitting, shared));
 }
 
@@ -293,7 +293,7 @@ static opf_dim band_lines(const opf_tiler *tiler) {
     const opf_tile *tile = tiler->tile;
     opf_dim extent = tile->axes[opf_tile_first_column(tile)].extent;
     int64_t known, lines = 1, width = nominal(tile->pitch);
-    int64_t shared = ceil_div(nominal(extent), ceil_div(FEW_UNITS, least(nominal(product_of(tiler, 0, tile->n_outer)), FEW_UNITS)));
+    int64_t shared = ceil_div(nominal(extent), ceil_div(OPF_TILE_FEW_UNITS, least(nominal(product_of(tiler, 0, tile->n_outer)), OPF_TILE_FEW_UNITS)));
     if (!opf_is_int(extent, &known)) return opf_int(tiler->pool, 1);
     for (int64_t k = 2; k <= known; k++)
         if (known % k == 0 && (k <= least(window_lines(tiler), most(shared, ENOUGH_LINES)) || lines * width < FEWEST_COLUMNS)) lines = k;
@@ -319,7 +319,7 @@ static void choose_column_chunk(opf_tiler *tiler) {
         int64_t others = nominal(product_of(tiler, 0, tile->n_outer)), about = tile->block_columns;
         bool copies = tile->b.source == OPF_SOURCE_COPY;
         if (copies) about = least(about, most(panel, tiler->nest->machine->l2_bytes / 4 / nominal(tile->depth)));
-        int64_t shared = ceil_div(nominal(tile->columns), ceil_div(FEW_UNITS, least(others, FEW_UNITS)));
+        int64_t shared = ceil_div(nominal(tile->columns), ceil_div(OPF_TILE_FEW_UNITS, least(others, OPF_TILE_FEW_UNITS)));
         if ((copies || tile->a.source == OPF_SOURCE_PANELS) && !tile->extra) about = least(about, copies ? round_up(shared, panel) : shared);
         tile->column_chunk = even_chunk(tiler, tile->columns, about, panel);
     }
@@ -356,7 +356,7 @@ static void choose_units(opf_tiler *tiler) {
     /* A cut through the rows reads B once more; packed rows beyond L2 are read again for each chunk of columns instead. */
     if (packs_a) rows = most(tiler->nest->machine->l3_bytes / 8 / 4 / nominal(tile->depth), tile->block_rows);
     int64_t others = nominal(outer) * chunks(walked, tile->column_chunk);
-    if (others < FEW_UNITS) rows = least(rows, most(tile->height, ceil_div(nominal(tile->rows), ceil_div(FEW_UNITS, others))));
+    if (others < OPF_TILE_FEW_UNITS) rows = least(rows, most(tile->height, ceil_div(nominal(tile->rows), ceil_div(OPF_TILE_FEW_UNITS, others))));
     tile->row_chunk = even_chunk(tiler, tile->rows, rows, tile->height);
     int64_t known;
     if (!opf_is_int(tile->rows, &known) && !packs_a && rows == INT64_MAX / 2) tile->row_chunk = rounded(pool, tile->rows, tile->height);
