@@ -9,9 +9,9 @@ enum { STEPS_OF_PART = 50, MOST_STEPS_OF_ONE = 150 };
 
 /* ---- buffers ---- */
 
-void opf_emit_place(const opf_program *program, int index, opf_text *out) {
-    const opf_buffer *b = opf_program_storage(program, index), *own = &program->buffers.data[index];
-    if (own->within && (b->kind == OPF_BUFFER_OUTPUT || b->kind == OPF_BUFFER_INPUT || b->kind == OPF_BUFFER_WEIGHT)) opf_text_add(out, "(char *)");
+/* `bytes`: something is added to the address. */
+static void emit_storage(const opf_buffer *b, bool bytes, opf_text *out) {
+    if (bytes && (b->kind == OPF_BUFFER_OUTPUT || b->kind == OPF_BUFFER_INPUT || b->kind == OPF_BUFFER_WEIGHT)) opf_text_add(out, "(char *)");
     switch (b->kind) {
     case OPF_BUFFER_INPUT: opf_text_printf(out, "(void *)frame->inputs[%d]", b->index); break;
     case OPF_BUFFER_OUTPUT: opf_text_printf(out, "frame->outputs[%d]", b->index); break;
@@ -22,9 +22,29 @@ void opf_emit_place(const opf_program *program, int index, opf_text *out) {
         else opf_text_printf(out, "base + at[%d]", b->index);
         break;
     }
-    if (!own->within) return;
+}
+
+static void emit_offset(opf_dim within, opf_text *out) {
+    if (!within) return;
     opf_text_add(out, " + ");
-    opf_emit_size(own->within, out);
+    opf_emit_size(within, out);
+}
+
+void opf_emit_place(const opf_program *program, int index, opf_text *out) {
+    const opf_buffer *b = opf_program_storage(program, index), *own = &program->buffers.data[index], *whole = opf_program_whole(program, index);
+    if (!whole) {
+        emit_storage(b, own->within, out);
+    } else {
+        opf_text_add(out, "(");
+        opf_emit_dim(b->in_front, out);
+        opf_text_add(out, " == 1 ? ");
+        emit_storage(whole, true, out);
+        emit_offset(b->within_whole, out);
+        opf_text_add(out, " : ");
+        emit_storage(b, true, out);
+        opf_text_add(out, ")");
+    }
+    emit_offset(own->within, out);
 }
 
 void opf_emit_buffer(const opf_program *program, int index, opf_text *out) {
@@ -188,9 +208,17 @@ static void emit_fill(const opf_program *program, const opf_step *step, opf_text
 
 /* ---- functions ---- */
 
+static void mention_place(opf_mentions *mentions, const opf_program *program, int buffer) {
+    const opf_buffer *own = &program->buffers.data[buffer], *storage = opf_program_storage(program, buffer);
+    const opf_dim dims[] = {own->within, storage->in_front, storage->within_whole};
+    for (size_t i = 0; i < OPF_COUNT(dims); i++)
+        if (dims[i]) opf_mentions_add(mentions, dims[i]);
+}
+
 static void mention_step(opf_mentions *mentions, const opf_step *step, const opf_program *program) {
     for (int k = 0; k < step->n_buffers; k++)
-        if (step->buffers[k] >= 0 && program->buffers.data[step->buffers[k]].within) opf_mentions_add(mentions, program->buffers.data[step->buffers[k]].within);
+        if (step->buffers[k] >= 0) mention_place(mentions, program, step->buffers[k]);
+    if (step->unless) opf_mentions_add(mentions, step->unless);
     if (step->kind == OPF_RUN_KERNEL) {
         const opf_program_kernel *kernel = &program->kernels.data[step->kernel];
         opf_mentions_add(mentions, step->units);
@@ -227,7 +255,13 @@ static void emit_block(const opf_program *program, const opf_step *step, int ind
     }
     if (opf_emit_control(program, step, index, mentions, out)) return;
     opf_emit_step_banner(program, step, out);
-    opf_text_add(out, "    {\n");
+    opf_text_add(out, "    ");
+    if (step->unless) {
+        opf_text_add(out, "if (");
+        opf_emit_dim(step->unless, out);
+        opf_text_add(out, " != 1) ");
+    }
+    opf_text_add(out, "{\n");
     bool called = step->kind == OPF_RUN_KERNEL || (step->kind == OPF_RUN_LIBRARY && step->library->kernel->own), traced = index >= 0 && !called; /* by opf_call */
     if (traced) opf_text_printf(out, "        opf_step_begins(frame->hook, %d);\n", index);
     if (step->kind == OPF_RUN_KERNEL) emit_kernel_call(program, step, index, out);

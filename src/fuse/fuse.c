@@ -102,6 +102,7 @@ static opf_fuser *new_fuser(opf_fusion *fusion, const opf_fuse_options *options)
         .group_of = OPF_ARRAY(arena, int, n),
         .copied = OPF_ARRAY(arena, opf_node_list, n + 1),
         .in_place = OPF_ARRAY(arena, bool, n + 1),
+        .in_front = OPF_ARRAY(arena, opf_dim, n + 1),
         .is_copied = OPF_ARRAY(arena, bool, n + 1),
         .is_stored = OPF_ARRAY(arena, bool, n + 1),
         .group_kinds = OPF_ARRAY(arena, opf_kind, n),
@@ -215,6 +216,8 @@ static opf_status fill_group(opf_fuser *fuser, opf_group *group) {
     if (status != OPF_OK)
         return status;
     group->step = step_of(fuser, group);
+    if (fuser->in_place[group->nodes.data[0]->id])
+        group->in_front = fuser->in_front[group->nodes.data[0]->id];
     if (group->step == OPF_STEP_VIEW)
         return OPF_OK;
     if (group->step == OPF_STEP_CONTROL)

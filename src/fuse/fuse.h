@@ -21,7 +21,7 @@ typedef enum opf_step_kind {
     OPF_STEP_KERNEL,  /* generated code */
     OPF_STEP_LIBRARY, /* a C kernel of the prelude */
     OPF_STEP_CONTROL, /* If, Loop, Scan: sub-graphs with groups of their own */
-    OPF_STEP_VIEW,    /* other extents over the same bytes */
+    OPF_STEP_VIEW,    /* other extents over the same bytes; several parts that lie one behind the other */
     OPF_STEP_FOLDED   /* known before the program runs (shape arithmetic), or a constant */
 } opf_step_kind;
 const char *opf_step_kind_name(opf_step_kind kind); /* "kernel", "library", "control", "view", "folded" */
@@ -41,6 +41,7 @@ typedef struct opf_group {
     const struct opf_control *control;      /* control steps; NULL for all others */
     struct opf_fusion *bodies[2];           /* of control steps: the groups of each sub-graph that may run */
     OPF_VEC(opf_result) results;
+    opf_dim in_front;               /* of views: where this is not 1, the parts are computed elsewhere, and a kernel joins them; NULL: never */
     const char *rule;               /* id of the rule that made the group what it is; "single" for one node */
     double flops;                   /* at nominal sizes */
     int64_t bytes_before;           /* read + written when each node is a kernel of its own */

@@ -43,6 +43,7 @@ typedef struct opf_fuser {
     int n_groups;
     opf_node_list *copied;   /* per group number: nodes that it computes again; they are at home in other groups */
     bool *in_place;          /* per node: a concatenation whose parts are written where they belong */
+    opf_dim *in_front;       /* per node: in place only where this is 1, the product of the sizes in front of its axis; NULL: always */
     bool *is_copied;         /* per node: some group computes it again */
     bool *is_stored;         /* per node: every group that computes it stores its results, though nobody else reads them (policy_file.c) */
     opf_kind *group_kinds;   /* per group number */

@@ -1,6 +1,7 @@
 /* Concatenations that copy nothing: each producer writes its result where it belongs in the whole.
  *
- * The parts must lie whole one behind the other, that is, nothing varies in front of the axis; their places must be known
+ * The parts must lie whole one behind the other, that is, nothing varies in front of the axis, or nothing at nominal sizes (a batch that is
+ * open): where more than that comes, they are computed elsewhere and joined by a kernel. Their places must be known
  * when the run begins; and each part must be the result of a kernel that is free to write it anywhere, or a view of one: no input,
  * constant or model output, and no part of another concatenation. TVM's rules join a concatenation with the index maps and the
  * element-wise work behind it: it leaves them where its operands come from outside. */
@@ -33,15 +34,27 @@ static bool has_known_size(const opf_value *value) {
     return true;
 }
 
-/* Nothing varies in front of the axis along which the operands are laid. */
-static bool lies_whole(const opf_node *node) {
+/* How often the operands are laid one behind the other: the sizes in front of the axis. */
+static opf_dim times_laid(const opf_fuser *fuser, const opf_node *node) {
     const opf_value *whole = node->outputs[0];
     int axis = (int)opf_node_int(node, "axis", 0);
     axis += axis < 0 ? whole->rank : 0;
+    opf_dim times = opf_int(fuser->pool, 1);
     for (int k = 0; k < axis; k++)
-        if (!opf_is_value(whole->dims[k], 1))
-            return false;
-    return true;
+        times = opf_mul(fuser->pool, times, whole->dims[k]);
+    return times;
+}
+
+/* Once, or once at nominal sizes: known when the run begins, since every part's size is. */
+static bool lies_whole(const opf_fuser *fuser, const opf_node *node) {
+    opf_dim times = times_laid(fuser, node);
+    return opf_is_value(times, 1) || (opf_dim_nominal(times) == 1 && !opf_rule_is_off(fuser->settings, OPF_RULE_JOIN_AT_ONE));
+}
+
+/* NULL where they are laid but once. */
+static opf_dim in_front_of(const opf_fuser *fuser, const opf_node *node) {
+    opf_dim times = times_laid(fuser, node);
+    return opf_is_value(times, 1) ? NULL : times;
 }
 
 /* ---- operands ---- */
@@ -64,13 +77,30 @@ static const opf_node *source_of(const joining *j, const opf_value *value) {
     return producer;
 }
 
-/* May it write its result anywhere? A concatenation in the place of its own may: its parts go along. */
-static bool is_free(const joining *j, const opf_node *source) {
-    return source && !j->taken[source->id] && (j->fuser->in_place[source->id] || !j->closed[j->fuser->group_of[source->id]]);
+/* May it write its result anywhere in the whole? A concatenation in the place of its own may: its parts go along, at the same sizes. */
+static bool is_free(const joining *j, const opf_node *source, const opf_node *whole) {
+    const opf_fuser *fuser = j->fuser;
+    if (!source || j->taken[source->id])
+        return false;
+    opf_dim own = fuser->in_front[source->id], others = in_front_of(fuser, whole);
+    return fuser->in_place[source->id] ? !own || !others || own == others : !j->closed[fuser->group_of[source->id]];
+}
+
+/* A branch's result is computed in the If's, for which memory may be taken only as it is written. */
+static bool is_result_of_found_size(const opf_node *node) {
+    const opf_graph *graph = node->outputs[0]->graph;
+    if (!graph->parent || !node->outputs[0]->is_output)
+        return false;
+    for (int k = 0; k < graph->parent->n_outputs; k++)
+        if (graph->parent->outputs[k] && !has_known_size(graph->parent->outputs[k]))
+            return true;
+    return false;
 }
 
 static opf_outcome judge(const joining *joining, const opf_node *node) {
-    if (!lies_whole(node))
+    if (is_result_of_found_size(node))
+        return refused(OPF_RULE_JOIN_UNKNOWN, node);
+    if (!lies_whole(joining->fuser, node))
         return refused(OPF_RULE_JOIN_APART, node);
     for (int k = 0; k < node->n_inputs; k++) {
         const opf_value *part = node->inputs[k];
@@ -80,7 +110,7 @@ static opf_outcome judge(const joining *joining, const opf_node *node) {
         for (int j = 0; j < k; j++)
             if (source_of(joining, node->inputs[j]) == source)
                 return refused(OPF_RULE_JOIN_COPIES, part ? part->producer : NULL);
-        if (!is_free(joining, source))
+        if (!is_free(joining, source, node))
             return refused(OPF_RULE_JOIN_COPIES, part ? part->producer : NULL);
     }
     return (opf_outcome){.rule = OPF_RULE_JOIN};
@@ -91,13 +121,14 @@ static bool is_concatenation(const opf_node *node) {
 }
 
 static bool may_be_in_place(const opf_fuser *fuser, const opf_node *node) {
-    return !fuser->folded[node->id] && is_concatenation(node) && !fuser->graph->parent && !opf_dtype_is_packed(node->outputs[0]->dtype);
+    return !fuser->folded[node->id] && is_concatenation(node) && !opf_dtype_is_packed(node->outputs[0]->dtype);
 }
 
 static void take(const joining *j, const opf_node *node) {
     for (int k = 0; k < node->n_inputs; k++)
         j->taken[source_of(j, node->inputs[k])->id] = true;
     j->fuser->in_place[node->id] = true;
+    j->fuser->in_front[node->id] = in_front_of(j->fuser, node);
     j->closed[j->fuser->group_of[node->id]] = true;
 }
 

@@ -134,6 +134,8 @@ const opf_rule opf_rules[OPF_RULE_COUNT] = {
 
     [OPF_RULE_JOIN] = {"join", -1, OPF_VIEWED,
         "'{value}' is computed where it belongs in the result of '{to}': nothing is copied"},
+    [OPF_RULE_JOIN_AT_ONE] = {"join-at-one", -1, OPF_VIEWED,
+        "'{value}' is computed where it belongs in the result of '{to}', and nothing copied, where the sizes in front of the axis are 1, as they are at nominal sizes; where more comes, a kernel joins the parts"},
     [OPF_RULE_VIEW] = {"view", -1, OPF_VIEWED, "'{to}' only gives the same elements another shape: its result is '{value}' itself"},
     [OPF_RULE_FOLDED_USE] = {"folded-use", -1, OPF_FOLDED,
         "'{to}' is known before the program runs, as an expression of the sizes: it does not read '{value}'"},

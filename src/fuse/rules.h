@@ -30,7 +30,7 @@ typedef enum opf_rule_number {
     /* refused: parts of a concatenation (policy best) */
     OPF_RULE_JOIN_APART, OPF_RULE_JOIN_UNKNOWN, OPF_RULE_JOIN_COPIES, OPF_RULE_JOIN_STAYS,
     /* nothing is computed */
-    OPF_RULE_VIEW, OPF_RULE_JOIN, OPF_RULE_FOLDED_USE, OPF_RULE_FOLDED_VALUE, OPF_RULE_SHAPE_ONLY,
+    OPF_RULE_VIEW, OPF_RULE_JOIN, OPF_RULE_JOIN_AT_ONE, OPF_RULE_FOLDED_USE, OPF_RULE_FOLDED_VALUE, OPF_RULE_SHAPE_ONLY,
     OPF_RULE_COUNT
 } opf_rule_number;
 

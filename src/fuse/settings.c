@@ -47,7 +47,7 @@ static bool is_price(opf_rule_number rule) {
 static bool joins(opf_rule_number rule) {
     static const opf_rule_number rules[] = {
         OPF_RULE_ANCHOR_EPILOGUE, OPF_RULE_ELEMWISE, OPF_RULE_INJECTIVE, OPF_RULE_ROWS, OPF_RULE_IN_PASSING, OPF_RULE_PROLOGUE, OPF_RULE_SIBLINGS,
-        OPF_RULE_COPIED, OPF_RULE_GATE, OPF_RULE_BAND, OPF_RULE_POOL, OPF_RULE_BLOCKS, OPF_RULE_SHARED_OPERAND, OPF_RULE_JOIN};
+        OPF_RULE_COPIED, OPF_RULE_GATE, OPF_RULE_BAND, OPF_RULE_POOL, OPF_RULE_BLOCKS, OPF_RULE_SHARED_OPERAND, OPF_RULE_JOIN, OPF_RULE_JOIN_AT_ONE};
     for (size_t i = 0; i < OPF_COUNT(rules); i++)
         if (rules[i] == rule)
             return true;

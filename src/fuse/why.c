@@ -96,7 +96,7 @@ static opf_outcome settle(opf_fuser *fuser, const opf_node *from, const opf_node
     if (fuser->folded[from->id])
         return (opf_outcome){.rule = OPF_RULE_FOLDED_VALUE};
     if (fuser->in_place[to->id])
-        return (opf_outcome){.rule = OPF_RULE_JOIN};
+        return (opf_outcome){.rule = fuser->in_front[to->id] ? OPF_RULE_JOIN_AT_ONE : OPF_RULE_JOIN};
     if (group_of(fuser, to)->step == OPF_STEP_VIEW && to->inputs[0] == value)
         return (opf_outcome){.rule = OPF_RULE_VIEW};
     opf_outcome own = opf_matched_use(fuser, from, to, fuser->group_of[from->id] == fuser->group_of[to->id]);

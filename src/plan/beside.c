@@ -28,11 +28,17 @@ static bool writes(const opf_step *step, int k) {
     return k >= first && k < first + (int)step->nest->group->results.count;
 }
 
+/* Have they bytes in common, at whatever sizes? */
+static bool share_bytes(const opf_program *program, int a, int b) {
+    const opf_buffer *own_a = opf_program_storage(program, a), *own_b = opf_program_storage(program, b), *whole_a = opf_program_whole(program, a), *whole_b = opf_program_whole(program, b);
+    return own_a == own_b || own_a == whole_b || own_b == whole_a || (whole_a && whole_a == whole_b);
+}
+
 /* Different buffers of one storage that are both written are different parts of a concatenation. */
 static bool meet(const opf_program *program, const opf_step *a, int i, const opf_step *b, int j) {
     bool both = writes(a, i) && writes(b, j), any = writes(a, i) || writes(b, j);
     if (a->buffers[i] < 0 || b->buffers[j] < 0 || !any) return false;
-    if (opf_program_storage(program, a->buffers[i]) != opf_program_storage(program, b->buffers[j])) return false;
+    if (!share_bytes(program, a->buffers[i], b->buffers[j])) return false;
     return !(both && is_kernel(a) && is_kernel(b) && a->buffers[i] != b->buffers[j]);
 }
 
@@ -60,7 +66,7 @@ static double work_of(const opf_step *step) { return fmax(0, step->work) * nomin
 
 /* Would be alone on its thread at nominal sizes, and takes no memory as it begins. */
 static bool is_small(const opf_program *program, const opf_step *step) {
-    if (!is_kernel(step) || opf_dim_is_unbounded(program->module, step->nest->scratch_bytes)) return false;
+    if (!is_kernel(step) || step->unless || opf_dim_is_unbounded(program->module, step->nest->scratch_bytes)) return false;
     for (int k = 0; k < step->n_buffers; k++)
         if (writes(step, k) && opf_program_storage(program, step->buffers[k])->found) return false;
     return work_of(step) < OPF_LITTLE_WORK || opf_dim_nominal(step->units) <= 1;

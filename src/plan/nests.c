@@ -14,7 +14,7 @@ opf_status opf_plan_nests(const opf_nest *const **out, const opf_fusion *fusion,
     opf_status status = OPF_OK;
     for (size_t i = 0; i < fusion->groups.count; i++) {
         const opf_group *group = fusion->groups.data[i];
-        if (group->step != OPF_STEP_KERNEL) continue;
+        if (group->step != OPF_STEP_KERNEL && !group->in_front) continue;
         opf_nest *nest = NULL;
         opf_status one = schedule_one(&nest, group, machine, schedules);
         if (one == OPF_OK) nests[i] = nest;

@@ -79,7 +79,9 @@ static opf_status add_kernel(opf_planner *planner, const opf_nest *nest) {
         if (buffer < 0) return OPF_ERROR_INTERNAL;
         buffers[at++] = buffer;
     }
-    OPF_PUSH(planner->arena, &planner->program->steps, kernel_step(planner, nest, kernel, (int)n, buffers));
+    opf_step step = kernel_step(planner, nest, kernel, (int)n, buffers);
+    step.unless = group->in_front;
+    OPF_PUSH(planner->arena, &planner->program->steps, step);
     return OPF_OK;
 }
 
@@ -89,7 +91,7 @@ static opf_status add_steps(opf_planner *planner, const opf_fusion *fusion, cons
         opf_status status = OPF_OK;
         if (group->step == OPF_STEP_LIBRARY) status = opf_planner_library(planner, group);
         else if (group->step == OPF_STEP_CONTROL) status = opf_planner_control(planner, group);
-        else if (group->step == OPF_STEP_KERNEL) status = add_kernel(planner, nests[i]);
+        else if (nests[i]) status = add_kernel(planner, nests[i]);
         if (status != OPF_OK) return status;
     }
     return planner->failed ? OPF_ERROR_INTERNAL : OPF_OK;

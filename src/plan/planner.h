@@ -4,8 +4,8 @@
 
 #include "plan/program.h"
 
-/* Where a part lies in a concatenation: bytes before it. */
-typedef struct opf_part { const opf_value *whole; opf_dim offset; } opf_part;
+/* Where a part lies in a concatenation: bytes before it; where `in_front` is not 1 (NULL: always 1), elsewhere. */
+typedef struct opf_part { const opf_value *whole; opf_dim offset, in_front; } opf_part;
 
 typedef struct opf_planner {
     opf_program *program;

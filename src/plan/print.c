@@ -15,9 +15,16 @@ static void print_place(const opf_program *program, int index, opf_text *out) {
     case OPF_BUFFER_PACKED: opf_text_printf(out, "packed +%lld", (long long)b->offset); break;
     default: opf_text_printf(out, "slot %d +%lld", b->index, (long long)b->offset); break;
     }
-    if (!own->within) return;
-    opf_text_add(out, " +");
-    print_dim(own->within, out);
+    if (own->within) {
+        opf_text_add(out, " +");
+        print_dim(own->within, out);
+    }
+    if (!b->in_front) return;
+    opf_text_printf(out, ", buffer %d +", b->whole);
+    if (b->within_whole) print_dim(b->within_whole, out);
+    else opf_text_add(out, "0");
+    opf_text_add(out, " where 1 is ");
+    print_dim(b->in_front, out);
 }
 
 static void print_buffer(const opf_program *program, int index, opf_text *out) {
@@ -47,6 +54,7 @@ static void print_steps(const opf_program *program, const opf_step *steps, size_
         if (step->kind == OPF_RUN_KERNEL) {
             opf_text_printf(out, "%s units=", program->kernels.data[step->kernel].name);
             print_dim(step->units, out);
+            if (step->unless) opf_text_add(out, " unless 1 is "), print_dim(step->unless, out);
             if (step->beside > 1) opf_text_printf(out, " beside=%d", step->beside);
             else if (step->beside < 0) opf_text_printf(out, " beside %zu", i + (size_t)step->beside);
         } else if (step->kind == OPF_RUN_LIBRARY) {

@@ -28,6 +28,10 @@ typedef struct opf_buffer {
     opf_dim within;            /* aliases: bytes, of sizes that are known when the run begins; NULL: 0 */
     const opf_value *value;    /* NULL for packed constants */
     opf_dim bytes;
+    /* Parts of a concatenation that lie whole in it only where `in_front`, the sizes in front of its axis, is 1: there the bytes are those of
+     * buffer `whole` (no alias, none of these) from `within_whole` on (NULL: the first), and its own place is empty. NULL: none such. */
+    opf_dim in_front, within_whole;
+    int whole;
     /* Its size has no bound: its place, of workspace or an output, holds a pointer to memory that the step which writes it
      * takes from the run's heap. */
     bool found;
@@ -81,6 +85,7 @@ typedef struct opf_step {
     const int *buffers;        /* kernel: in argument order; copy: to, from; fill: to; library: operands, constants, results
                                   (-1 for those left out), scratch where it wants some; if, goes-on: condition; loop: trip
                                   count, condition, iteration, results (-1 for those left out); slice, stack: to, from */
+    opf_dim unless;            /* kernels: the step is left out where this is 1; NULL: never */
     opf_dim bytes;             /* copies: how much of the buffers is in use */
     opf_dim units;             /* kernels: independent pieces of work */
     opf_dim points;            /* kernels: elements of the first result */
@@ -134,5 +139,7 @@ void opf_program_print(const opf_program *program, opf_text *out);
 
 /* The buffer that holds the bytes of `buffer`: itself, or what it is an alias of. */
 const opf_buffer *opf_program_storage(const opf_program *program, int buffer);
+/* The one that holds them at sizes where a part lies in its whole; NULL: `buffer` is of no such part. */
+const opf_buffer *opf_program_whole(const opf_program *program, int buffer);
 
 #endif

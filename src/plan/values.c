@@ -55,7 +55,7 @@ void opf_planner_parts(opf_planner *planner, const opf_group *group) {
     opf_dim offset = opf_int(planner->pool, 0);
     for (int i = 0; i < node->n_inputs; i++) {
         opf_part *part = OPF_NEW(planner->arena, opf_part);
-        *part = (opf_part){node->outputs[0], offset};
+        *part = (opf_part){node->outputs[0], offset, group->in_front};
         opf_map_set(&planner->parts, opf_planner_root(planner, node->inputs[i]), part);
         offset = opf_add(planner->pool, offset, opf_planner_bytes(planner, node->inputs[i]));
     }
@@ -149,6 +149,21 @@ static int alias_of(opf_planner *planner, const opf_value *value, int buffer, op
     return alias;
 }
 
+/* A place of its own where more than one lies in front of the axis, none where it is one: then the place is in the whole. */
+static int part_at_one(opf_planner *planner, const opf_value *value, int whole, const opf_part *part) {
+    opf_pool *pool = planner->pool;
+    const opf_buffer around = planner->program->buffers.data[whole], storage = planner->program->buffers.data[storage_of(planner, whole)];
+    opf_dim within = around.within ? opf_add(pool, around.within, part->offset) : part->offset;
+    int buffer = remember(planner, value, OPF_BUFFER_WORKSPACE, -1);
+    opf_buffer *own = &planner->program->buffers.data[buffer];
+    own->in_front = part->in_front;
+    own->whole = storage.in_front ? storage.whole : storage_of(planner, whole);
+    if (storage.in_front && storage.within_whole) within = opf_add(pool, within, storage.within_whole);
+    own->within_whole = opf_is_value(within, 0) ? NULL : within;
+    own->bytes = opf_mul(pool, own->bytes, opf_min(pool, opf_sub(pool, part->in_front, opf_int(pool, 1)), opf_int(pool, 1)));
+    return buffer;
+}
+
 static int known_value(opf_planner *planner, const opf_value *value, bool read_by_steps) {
     int output = bound_output(planner, value);
     const opf_tensor *tensor = output < 0 ? content_tensor(planner, value) : NULL;
@@ -180,11 +195,12 @@ int opf_planner_operand(opf_planner *planner, const opf_value *value, bool read_
 int opf_planner_result(opf_planner *planner, const opf_value *value) {
     int output = bound_output(planner, value);
     size_t placed = (size_t)opf_map_get(&planner->placed, value);
+    size_t known = (size_t)opf_map_get(&planner->buffers, value);
     const opf_part *part = opf_map_get(&planner->parts, value);
+    if (known) return (int)known - 1; /* a concatenation: the first of its parts has made room for all */
     if (part) {
-        size_t known = (size_t)opf_map_get(&planner->buffers, part->whole); /* the first of the parts makes room for all */
-        int whole = known ? (int)known - 1 : opf_planner_result(planner, part->whole);
-        return alias_of(planner, value, whole, part->offset);
+        int whole = opf_planner_result(planner, part->whole);
+        return part->in_front ? part_at_one(planner, value, whole, part) : alias_of(planner, value, whole, part->offset);
     }
     if (placed) return alias_of(planner, value, (int)placed - 1, NULL);
     return remember(planner, value, output < 0 ? OPF_BUFFER_WORKSPACE : OPF_BUFFER_OUTPUT, output);

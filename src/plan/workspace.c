@@ -13,6 +13,17 @@ const opf_buffer *opf_program_storage(const opf_program *program, int buffer) {
     return b->kind == OPF_BUFFER_ALIAS ? &program->buffers.data[b->index] : b;
 }
 
+const opf_buffer *opf_program_whole(const opf_program *program, int buffer) {
+    const opf_buffer *storage = opf_program_storage(program, buffer);
+    return storage->in_front ? &program->buffers.data[storage->whole] : NULL;
+}
+
+static void live(const opf_buffer *buffer, int first, int last) {
+    opf_buffer *storage = (opf_buffer *)buffer;
+    if (storage->first_step < 0) storage->first_step = first;
+    if (last > storage->last_step) storage->last_step = last;
+}
+
 /* Steps side by side begin together and end together. */
 static void measure_lives(opf_program *program) {
     for (size_t i = 0; i < program->steps.count; i++) {
@@ -20,9 +31,9 @@ static void measure_lives(opf_program *program) {
         int first = (int)i + (step->beside < 0 ? step->beside : 0), beside = program->steps.data[first].beside, last = beside > 1 ? first + beside - 1 : (int)i;
         for (int k = 0; k < step->n_buffers; k++) {
             if (step->buffers[k] < 0) continue;
-            opf_buffer *storage = (opf_buffer *)opf_program_storage(program, step->buffers[k]);
-            if (storage->first_step < 0) storage->first_step = first;
-            if (last > storage->last_step) storage->last_step = last;
+            const opf_buffer *whole = opf_program_whole(program, step->buffers[k]);
+            live(opf_program_storage(program, step->buffers[k]), first, last);
+            if (whole) live(whole, first, last);
         }
     }
 }

@@ -36,7 +36,13 @@ void *opf_runner_bytes(const opf_runner *runner, int buffer, const int64_t *symb
     const opf_buffer *b = &runner->program->buffers.data[buffer];
     int64_t within = 0; /* of a part of a concatenation */
     if (b->within && !opf_dim_eval(b->within, symbols, &within)) return NULL;
-    const opf_buffer *storage = opf_program_storage(runner->program, buffer);
+    const opf_buffer *storage = opf_program_storage(runner->program, buffer), *whole = opf_program_whole(runner->program, buffer);
+    int64_t in_front, before = 0;
+    if (whole && !(opf_dim_eval(storage->in_front, symbols, &in_front) && (!storage->within_whole || opf_dim_eval(storage->within_whole, symbols, &before)))) return NULL;
+    if (whole && in_front == 1) {
+        storage = whole;
+        within += before;
+    }
     char *at = storage_of(runner, storage, symbols);
     if (storage->found) at = *(char **)(void *)at;
     return at ? at + within : NULL;

@@ -29,7 +29,7 @@ static const row rows[] = {
     {"elementwise", ""}, {"broadcast", ""}, {"reduce_rows", ""}, {"reduce_columns", ""}, {"reduce_all", ""}, {"argmax", ""}, {"softmax", ""},
     {"matmul", ""}, {"matmul_batched", ""}, {"matmul_weights", ""}, {"gemm", ""}, {"matmul_integer", ""}, {"einsum", ""},
     {"conv", ""}, {"conv_strided", "H=3 W=3"}, {"conv_depthwise", ""}, {"conv_1d", ""}, {"conv_transpose", ""}, {"pool", ""}, {"pool_short", "H=2 W=2"}, {"pool_global", ""},
-    {"gather", ""}, {"gather_dynamic", "V=L"}, {"concat", ""}, {"concat_inner", ""}, {"slice", ""}, {"slice_ends", ""}, {"slice_found", ""}, {"reshape", ""}, {"flatten_transpose", ""},
+    {"gather", ""}, {"gather_dynamic", "V=L"}, {"concat", ""}, {"concat_inner", ""}, {"concat_parts", ""}, {"concat_in_loop", ""}, {"concat_in_branch", ""}, {"slice", ""}, {"slice_ends", ""}, {"slice_found", ""}, {"reshape", ""}, {"flatten_transpose", ""},
     {"split", ""}, {"expand_tile", ""}, {"pad", ""}, {"pad_edge", "N=1 M=1"}, {"layer_norm", ""}, {"layer_norm_rows", ""}, {"instance_norm", ""},
     {"group_norm", ""}, {"attention", ""}, {"attention_cache", ""}, {"resize", ""}, {"topk", "M=2"}, {"cumsum", ""}, {"nonzero", ""},
     {"compress", ""}, {"scatter", ""}, {"one_hot", ""}, {"lstm", ""}, {"gru", ""}, {"gru_linear", ""}, {"rnn", ""}, {"quantize", ""}, {"dynamic_quantize", ""}, {"half", ""}, {"scan", ""},

@@ -38,7 +38,7 @@ def fire(name, *dims, kernels, rule):
 
 fire("open_picture", 1, 3, "h", "w", kernels=4, rule="join")
 fire("open_width", 1, 3, 5, "w", kernels=4, rule="join")
-fire("open_batch", "n", 3, 6, 6, kernels=6, rule="join-apart")
+fire("open_batch", "n", 3, 6, 6, kernels=4, rule="join-at-one")
 
 g = Graph("open_rows")  # the parts' own sizes are open, along the axis and behind it
 a = g.op("MatMul", g.input("x", "n", 16), g.input("v", 16, "k"))
@@ -85,5 +85,7 @@ x = g.input("x", 1, 16, 14, 14)
 c = g.op("Concat", g.conv(x, 16, 32), g.conv(x, 16, 16), axis=1)
 d = g.op("Transpose", g.op("Reshape", c, g.const(values=[1, 3, 16, 196])), perm=[0, 2, 1, 3])
 g.save(3, {}, d)
+
+fire("two_pictures", 2, 3, 6, 6, kernels=6, rule="join-apart")
 
 json.dump(expected, open(os.path.join(here, "expected.json"), "w"), indent=1)

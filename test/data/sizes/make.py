@@ -100,3 +100,14 @@ BOUNDS = {k + "_" + what: I(v) for k, s, e, t in ENDS for what, v in (("s", s), 
 save("slice_ends", ends("x") + [n("Concat", ["first", "tail"], ["joined"], axis=0), n("Add", ["joined", "x"], ["y"]), n("ReduceSum", ["last", "ax"], ["z"], keepdims=0)], [("x", NM)],
      [("y", NM), ("z", ["M"])] + [(k, [k, "M"]) for k, *_ in ENDS], ax=I(0), **BOUNDS)
 save("slice_found", [n("Greater", ["x", "zero"], ["g"]), n("NonZero", ["g"], ["at"])] + ends("at"), [("x", NM)], [(k, [2, k], T.INT64) for k, *_ in ENDS], ax=I(1), zero=np.float32(0.7), **BOUNDS)
+# Parts of concatenations that are computed where they belong: where there is but one row, one of them within the other, in a loop's body and as the result of a branch.
+def two(x, name): return [n("MatMul", [x, "w"], [name + "_a"]), n("MatMul", [x, "v"], [name + "_m"]), n("Relu", [name + "_m"], [name + "_b"])]
+FACTORS = dict(w=W(4, 6), v=W(4, 3), u=W(9, 4), t=W(13, 2))
+save("concat_parts", two("x", "p") + [n("Concat", ["p_a", "p_b"], ["c"], axis=1), n("MatMul", ["c", "u"], ["d"]), n("Concat", ["c", "d"], ["e"], axis=1), n("MatMul", ["e", "t"], ["y"]), n("Tanh", ["c"], ["z"])],
+     [("x", ["N", 4])], [("y", ["N", 2]), ("z", ["N", 9])], **FACTORS)
+body = H.make_graph(two("h", "p") + [n("Concat", ["p_a", "p_b"], ["c"], axis=1), n("MatMul", ["c", "u"], ["next"]), n("Concat", ["p_b", "next"], ["row"], axis=0 - 1), n("Identity", ["go"], ["on"])],
+                    "body", [port("i", [], T.INT64), port("go", [], T.BOOL), port("h", ["N", 4])], [port("on", [], T.BOOL), port("next", ["N", 4]), port("row", ["N", 7])])
+save("concat_in_loop", [n("Loop", ["three", "yes", "x"], ["y", "rows"], body=body)], [("x", ["N", 4])], [("y", ["N", 4]), ("rows", [3, "N", 7])], three=np.array(3, np.int64), yes=np.array(True), **FACTORS)
+branches = [H.make_graph(two("x", k) + [n("MatMul", [k + "_a", "s"], [k + "_c"]), n("Concat", [k + "_c", k + "_b"], [k], axis=axis)], k, [], [port(k, shape)]) for k, axis, shape in (("left", 1, ["N", 6]), ("right", -1, ["N", 6]))]
+save("concat_in_branch", [n("ReduceSum", ["x"], ["sum"], keepdims=0), n("Greater", ["sum", "zero"], ["g"]), n("If", ["g"], ["c"], then_branch=branches[0], else_branch=branches[1]), n("Exp", ["c"], ["y"])],
+     [("x", ["N", 4])], [("c", ["N", 6]), ("y", ["N", 6])], zero=np.float32(0), s=W(6, 3), **FACTORS)
