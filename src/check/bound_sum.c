@@ -42,7 +42,7 @@ static int add_sum_of(opf_bounding *b, const opf_stage *stage, const opf_expr *t
 
 /* ---- of products of loads ---- */
 
-/* A load, or a load where a condition holds and else 0, that is off by at most relative |x| + error. */
+/* A load, which may be made float32 of a half type, or one where a condition holds and else 0, that is off by at most relative |x| + error. */
 typedef struct factor {
     const opf_expr *load;
     const opf_expr *size;      /* |x| */
@@ -51,18 +51,23 @@ typedef struct factor {
     bool is_input;             /* of the group */
 } factor;
 
+static bool is_masked(const opf_expr *x) { return x->kind == OPF_EXPR_SELECT && x->args[2]->kind == OPF_EXPR_FLOAT && x->args[2]->real == 0; }
+
 /* x with `load` in its load's place. */
 static const opf_expr *in_place(opf_bounding *b, const opf_expr *x, const opf_expr *load) {
-    return x->kind == OPF_EXPR_LOAD ? load : opf_select(b->pool, x->args[0], load, x->args[2]);
+    return is_masked(x) ? opf_select(b->pool, x->args[0], load, x->args[2]) : load;
 }
 
+static bool is_real(opf_dtype dtype) { return dtype == OPF_FLOAT32 || dtype == OPF_FLOAT16 || dtype == OPF_BFLOAT16; }
+
 static bool take_factor(opf_bounding *b, const opf_expr *x, factor *out) {
-    bool masked = x->kind == OPF_EXPR_SELECT && x->args[2]->kind == OPF_EXPR_FLOAT && x->args[2]->real == 0;
+    bool masked = is_masked(x);
     const opf_expr *load = masked ? x->args[1] : x;
-    if (load->kind != OPF_EXPR_LOAD || load->dtype != OPF_FLOAT32 || (masked && opf_bound_of(b, x->args[0]))) return false;
+    if (load->kind == OPF_EXPR_CAST) load = load->args[0];
+    if (load->kind != OPF_EXPR_LOAD || !is_real((opf_dtype)load->dtype) || (masked && opf_bound_of(b, x->args[0]))) return false;
     int n = (int)b->group->stages.inputs.count;
     *out = (factor){.load = load, .size = in_place(b, x, magnitude(b, load)), .is_input = load->index < n};
-    if (out->is_input) out->relative = b->inexact[load->index] ? anew_roundings(OPF_FLOAT32) * roundoff(OPF_FLOAT32) : 0;
+    if (out->is_input) out->relative = b->inexact[load->index] ? anew_roundings((opf_dtype)load->dtype) * roundoff((opf_dtype)load->dtype) : 0;
     else if (b->bound_of[load->index - n] >= 0) out->error = in_place(b, x, opf_load(b->pool, OPF_FLOAT32, n + b->bound_of[load->index - n], load->n_args, load->args));
     return true;
 }
@@ -78,7 +83,7 @@ static const opf_expr *largest_of(opf_bounding *b, const opf_stage *like, const 
     all.n_reduce = input ? input->rank : stage->n_axes;
     all.extents = input ? input->dims : stage->extents;
     for (int k = 0; k < all.n_reduce; k++) at[k] = opf_var(b->pool, k);
-    const opf_expr *x = opf_load(b->pool, OPF_FLOAT32, f->load->index, all.n_reduce, at);
+    const opf_expr *x = opf_load(b->pool, (opf_dtype)f->load->dtype, f->load->index, all.n_reduce, at);
     const opf_expr *error = f->error ? opf_load(b->pool, OPF_FLOAT32, n + b->bound_of[f->load->index - n], all.n_reduce, at) : NULL;
     int made = opf_bound_add_stage(b, &all, OPF_COMBINE_MAX, body(b, x, error));
     return opf_load(b->pool, OPF_FLOAT32, n + made, 0, at);
@@ -118,7 +123,7 @@ static const opf_expr *any_unbounded(opf_bounding *b, const opf_stage *stage, co
 static bool has_denormals(const opf_bounding *b, const factor *f) {
     if (!f->is_input) return true;
     const opf_tensor *tensor = b->inputs[f->load->index];
-    bool plain = opf_tensor_is_plain(tensor);
+    bool plain = tensor->dtype == OPF_FLOAT32 && opf_tensor_is_plain(tensor);
     for (int64_t i = 0; i < tensor->elements; i++) {
         double x = fabs(plain ? (double)((const float *)tensor->data)[i] : opf_tensor_get(tensor, i));
         if (x > 0 && x < (double)FLT_MIN) return true;

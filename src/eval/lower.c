@@ -14,10 +14,12 @@ typedef struct opf_lowering {
     opf_map shared;        /* expressions without loads → register + 1 */
     opf_map *guarded;      /* the same of expressions with loads, by mask + 1 */
     int n_guarded;
+    opf_map reaches;       /* expression with loads → &outside where one of them may lie outside its tensor, else &inside */
     const char *why;
 } opf_lowering;
 
 static int lower(opf_lowering *l, const opf_expr *e, int mask);
+static int lower_under(opf_lowering *l, const opf_expr *e, int mask);
 
 /* ---- registers ---- */
 
@@ -167,17 +169,39 @@ static int both(opf_lowering *l, int mask, int condition, bool holds) {
     return emit(l, instruction, false);
 }
 
+static bool is_zero(const opf_expr *e) { return e->kind == OPF_EXPR_FLOAT ? e->real == 0 && !signbit(e->real) : opf_is_value(e, 0); }
+
+/* Does the load lie in its tensor at every point of the stage? Seen where each index is a variable or a number. */
+static bool lies_inside(const opf_lowering *l, const opf_expr *load) {
+    const opf_operand *tensor = &l->lanes->tensors[load->index];
+    for (int i = 0; i < load->n_args; i++) {
+        const opf_expr *at = load->args[i];
+        int64_t last = at->kind == OPF_EXPR_VAR ? l->lanes->extents[at->index] - 1 : at->kind == OPF_EXPR_INT && at->integer >= 0 ? at->integer : INT64_MAX;
+        if (last >= tensor->dims[i]) return false;
+    }
+    return true;
+}
+
+/* May a load in it lie outside its tensor, so that it must not be computed where a condition keeps it away? All else is computed once,
+ * for every lane: under each condition anew it would be computed as often as there are ways of conditions to it. */
+static bool reaches_outside(opf_lowering *l, const opf_expr *e) {
+    static char inside, outside;
+    if (!opf_expr_has_load(e)) return false;
+    const void *known = opf_map_get(&l->reaches, e);
+    if (known) return known == &outside;
+    bool reaches = is_load(e) && !lies_inside(l, e);
+    for (int k = 0; k < e->n_args && !reaches; k++) reaches = reaches_outside(l, e->args[k]);
+    opf_map_set(&l->reaches, e, reaches ? &outside : &inside);
+    return reaches;
+}
+
 static int lower_select(opf_lowering *l, const opf_expr *e, int mask) {
     opf_instruction instruction = instruction_of(OPF_LANES_SELECT);
     int condition = lower(l, e->args[0], mask);
-    int then = opf_expr_has_load(e->args[1]) ? both(l, mask, condition, true) : mask;
-    int otherwise = opf_expr_has_load(e->args[2]) ? both(l, mask, condition, false) : mask;
+    if (is_zero(e->args[2]) && (is_load(e->args[1]) || is_magnitude(e->args[1]))) return lower_under(l, e->args[1], both(l, mask, condition, true)); /* a masked load gives 0 */
     instruction.a = condition;
-    instruction.b = lower(l, e->args[1], then);
-    /* A masked load gives 0 already. */
-    bool zero = e->args[2]->kind == OPF_EXPR_FLOAT ? e->args[2]->real == 0 && !signbit(e->args[2]->real) : opf_is_value(e->args[2], 0);
-    if (zero && (is_load(e->args[1]) || is_magnitude(e->args[1]))) return instruction.b;
-    instruction.c = lower(l, e->args[2], otherwise);
+    instruction.b = lower(l, e->args[1], reaches_outside(l, e->args[1]) ? both(l, mask, condition, true) : mask);
+    instruction.c = lower(l, e->args[2], reaches_outside(l, e->args[2]) ? both(l, mask, condition, false) : mask);
     return emit(l, instruction, is_real(e));
 }
 
@@ -238,8 +262,9 @@ static opf_map *memory_of(opf_lowering *l, const opf_expr *e, int mask) {
     return &l->guarded[mask + 1];
 }
 
-static int lower(opf_lowering *l, const opf_expr *e, int mask) {
-    if (!opf_expr_has_load(e)) mask = -1; /* computed for every lane: nothing can go wrong without a load */
+static int lower(opf_lowering *l, const opf_expr *e, int mask) { return lower_under(l, e, reaches_outside(l, e) ? mask : -1); }
+
+static int lower_under(opf_lowering *l, const opf_expr *e, int mask) {
     uintptr_t known = (uintptr_t)opf_map_get(memory_of(l, e, mask), e);
     if (known) return (int)known - 1;
     int index = lower_new(l, e, mask);
@@ -344,7 +369,7 @@ opf_lanes *opf_lanes_compile(opf_arena *arena, const opf_stage *stage, const opf
     for (int i = 0; i < stage->n_axes + stage->n_reduce; i++) lanes->extents[i] = extents[i];
     for (int i = 0; i < stage->n_axes; i++)
         if (!opf_checked_mul(lanes->elements, extents[i], &lanes->elements)) return *why = "its size overflows 64 bits", NULL;
-    opf_lowering l = {.arena = arena, .lanes = lanes, .symbols = symbols, .shared = opf_map_new(arena)};
+    opf_lowering l = {.arena = arena, .lanes = lanes, .symbols = symbols, .shared = opf_map_new(arena), .reaches = opf_map_new(arena)};
     if (lanes->elements == 0) return lanes;
     cut_axes(lanes);
     order_reduction(lanes);

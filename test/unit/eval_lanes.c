@@ -407,6 +407,28 @@ static void threads_share_the_work(void **state) {
     }
 }
 
+/* Loads that lie inside need no condition: what conditions upon conditions lead to is computed once, not once for each way to it. */
+static void conditions_share_what_is_safe(void **state) {
+    fixture *f = *state;
+    enum { COUNT = 40, DEPTH = 24 };
+    const float *x = random_floats(f, COUNT);
+    int tensor = add_tensor(f, OPF_FLOAT32, 1, DIMS(COUNT), x);
+    const opf_expr *load = opf_load(f->pool, OPF_FLOAT32, tensor, 1, EXPRS(v(f, 0))), *zero = opf_real(f->pool, OPF_FLOAT32, 0), *e = load;
+    for (int k = 0; k < DEPTH; k++) e = opf_select(f->pool, op(f, OPF_OP_GT, e, zero), op(f, OPF_OP_SUB, e, load), op(f, OPF_OP_ADD, e, opf_real(f->pool, OPF_FLOAT32, 1)));
+    opf_stage stage = map_stage(1, e);
+    const char *why = NULL;
+    opf_lanes *lanes = opf_lanes_compile(f->arena, &stage, f->tensors, DIMS(COUNT), (const int64_t[]){0}, false, &why);
+    assert_non_null(lanes);
+    assert_true(lanes->code.count < 8 * DEPTH);
+    opf_lanes_fault fault;
+    const double *y = run(f, stage, DIMS(COUNT), &fault);
+    for (int i = 0; i < COUNT; i++) {
+        double value = x[i];
+        for (int k = 0; k < DEPTH; k++) value = value > 0 ? value - x[i] : value + 1;
+        assert_true(y[i] == value);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(convolution_with_borders, setup, teardown),
@@ -417,6 +439,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(extremes_name_first_or_last, setup, teardown),
         cmocka_unit_test_setup_teardown(indices_from_data, setup, teardown),
         cmocka_unit_test_setup_teardown(only_the_chosen_side_is_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(conditions_share_what_is_safe, setup, teardown),
         cmocka_unit_test_setup_teardown(integers_are_exact, setup, teardown),
         cmocka_unit_test_setup_teardown(divided_indices, setup, teardown),
         cmocka_unit_test_setup_teardown(double_sums_keep_what_rounding_loses, setup, teardown),
