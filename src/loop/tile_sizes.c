@@ -89,15 +89,15 @@ static int interleaved_rows(const opf_tiler *tiler) {
     return opf_is_value(row, 1) && opf_is_value(column, extent) ? (int)extent : 1;
 }
 
-/* Of equals the one with most sums. */
-double opf_tiler_tile(const opf_machine *machine, int64_t rows, bool rows_known, int64_t vectors, int interleave, int *out_height, int *out_width) {
+/* Of equals the one with most sums. `whole`: of those that cover the rows; 0 where there is none. */
+static double search_tile(const opf_machine *machine, int64_t rows, bool rows_known, int64_t vectors, int interleave, bool whole, int *out_height, int *out_width) {
     bool many = machine->vectors >= 32;
     int most_sums = many ? 28 : 12, best_sums = 0, lowest = (int)least(many ? 8 : 4, rows_known ? rows : INT64_MAX);
     double best = 0;
     if (!rows_known) rows = MANY_ROWS;
     for (int height = lowest; height <= least(rows, most_sums / 2); height++)
         for (int width = 1; width <= (height >= 4 ? 3 : height >= 2 ? 5 : 8) && height * width <= most_sums; width++) {
-            if (height * width + width + 1 > machine->vectors || (width > 1 && width > vectors) || height % interleave) continue;
+            if (height * width + width + 1 > machine->vectors || (width > 1 && width > vectors) || height % interleave || (whole && rows % height)) continue;
             double cost = opf_tile_cycles(rows, vectors, height, width);
             bool better = best_sums == 0 || cost < best * 0.995 || (cost < best * 1.005 && height * width > best_sums);
             if (!better) continue;
@@ -107,6 +107,10 @@ double opf_tiler_tile(const opf_machine *machine, int64_t rows, bool rows_known,
             *out_width = width;
         }
     return best;
+}
+
+double opf_tiler_tile(const opf_machine *machine, int64_t rows, bool rows_known, int64_t vectors, int interleave, int *out_height, int *out_width) {
+    return search_tile(machine, rows, rows_known, vectors, interleave, false, out_height, out_width);
 }
 
 bool opf_tiler_wanted_tile(const opf_tiler *tiler, int64_t vectors, int *out_height, int *out_width) {
@@ -121,6 +125,23 @@ bool opf_tiler_wanted_tile(const opf_tiler *tiler, int64_t vectors, int *out_hei
 int64_t opf_tiler_wanted(const opf_tiler *tiler, opf_knob choice, int64_t of, int64_t chosen) {
     int64_t wanted = opf_nest_wants(tiler->nest, choice);
     return wanted > 0 && wanted % of == 0 ? wanted : chosen;
+}
+
+/* The sums are the only result, whole vectors cover its columns, and these are contiguous in memory: whole tiles may store into it. */
+static bool may_store_direct(const opf_tiler *tiler) {
+    const opf_tile *tile = tiler->tile;
+    int64_t columns;
+    if (tile->siblings.count || tile->epilogue.count != 1 || tile->epilogue.data[0].stage != tile->anchor) return false;
+    if (tile->n_row > 1 || tile->b.source == OPF_SOURCE_WINDOW || tiler->anchor->dtype != (tile->words ? OPF_INT32 : OPF_FLOAT32)) return false;
+    if (tile->words && tile->epilogue.data[0].body->kind != OPF_EXPR_LOAD) return false; /* something is taken off */
+    const opf_expr *stride, *base;
+    if (!opf_tiler_flat(tiler, result_offset(tiler), opf_tile_first_column(tile), tile->n_column, &stride, &base) || !opf_is_value(stride, 1)) return false;
+    return opf_is_int(tile->columns, &columns) && columns % tiler->nest->machine->lanes == 0;
+}
+
+static bool covers_rows(const opf_tile *tile, int height) {
+    int64_t rows;
+    return opf_is_int(tile->rows, &rows) && rows % height == 0;
 }
 
 /* ---- columns behind the last whole vector ---- */
@@ -177,6 +198,18 @@ static void search_extra(const opf_tiler *tiler, int64_t rows, double cycles, in
         }
 }
 
+/* A tile that covers the rows where sums may then be stored from registers: without it each vector of them lies in a block for a while, some eight
+ * cycles as measured. */
+static void prefer_direct(const opf_tiler *tiler, int64_t rows, int64_t vectors, double cycles, int *out_height, int *out_width) {
+    enum { BLOCK_VECTOR = 8 };
+    int height, width;
+    if (!may_store_direct(tiler) || covers_rows(tiler->tile, *out_height)) return;
+    double direct = search_tile(tiler->nest->machine, rows, true, vectors, tiler->tile->interleave, true, &height, &width);
+    if (direct == 0 || (direct - cycles) * (double)nominal(tiler->tile->depth) > BLOCK_VECTOR * (double)(rows * vectors)) return;
+    *out_height = height;
+    *out_width = width;
+}
+
 static void choose_tile(opf_tiler *tiler) {
     opf_tile *tile = tiler->tile;
     const opf_machine *machine = tiler->nest->machine;
@@ -188,6 +221,7 @@ static void choose_tile(opf_tiler *tiler) {
     if (!opf_tiler_wanted_tile(tiler, vectors, &tile->height, &tile->width)) {
         double cycles = opf_tiler_tile(machine, rows, rows_known, vectors, tile->interleave, &tile->height, &tile->width);
         search_extra(tiler, rows, cycles, &tile->height, &tile->width);
+        if (rows_known && !extra_of(tiler, rows, tile->height, tile->width)) prefer_direct(tiler, rows, vectors, cycles, &tile->height, &tile->width);
     }
     tile->extra = extra_of(tiler, rows, tile->height, tile->width);
 }
@@ -320,7 +354,7 @@ static void choose_column_chunk(opf_tiler *tiler) {
         bool copies = tile->b.source == OPF_SOURCE_COPY;
         if (copies) about = least(about, most(panel, tiler->nest->machine->l2_bytes / 4 / nominal(tile->depth)));
         int64_t shared = ceil_div(nominal(tile->columns), ceil_div(OPF_TILE_FEW_UNITS, least(others, OPF_TILE_FEW_UNITS)));
-        if ((copies || tile->a.source == OPF_SOURCE_PANELS) && !tile->extra) about = least(about, copies ? round_up(shared, panel) : shared);
+        if ((copies || tile->a.source == OPF_SOURCE_PANELS) && !tile->extra) about = least(about, round_up(shared, panel));
         tile->column_chunk = even_chunk(tiler, tile->columns, about, panel);
     }
 }
@@ -424,19 +458,6 @@ static void size_scratch(opf_tiler *tiler) {
 
 /* ---- whole ---- */
 
-/* The sums are the only result, whole tiles cover it exactly, and its columns are contiguous in memory. */
-static bool can_store_direct(const opf_tiler *tiler) {
-    const opf_tile *tile = tiler->tile;
-    int64_t rows, columns;
-    if (tile->siblings.count || tile->epilogue.count != 1 || tile->epilogue.data[0].stage != tile->anchor) return false;
-    if (tile->n_row > 1 || tile->b.source == OPF_SOURCE_WINDOW || tiler->anchor->dtype != (tile->words ? OPF_INT32 : OPF_FLOAT32)) return false;
-    if (tile->words && tile->epilogue.data[0].body->kind != OPF_EXPR_LOAD) return false; /* something is taken off */
-    const opf_expr *stride, *base;
-    if (!opf_tiler_flat(tiler, result_offset(tiler), opf_tile_first_column(tile), tile->n_column, &stride, &base) || !opf_is_value(stride, 1)) return false;
-    if (!opf_is_int(tile->rows, &rows) || !opf_is_int(tile->columns, &columns)) return false;
-    return rows % tile->height == 0 && columns % tiler->nest->machine->lanes == 0;
-}
-
 void opf_tiler_tell(opf_tiler *tiler) {
     const opf_tile *tile = tiler->tile;
     int64_t *at = tiler->nest->chosen.at, known;
@@ -471,7 +492,7 @@ bool opf_tiler_sizes(opf_tiler *tiler) {
     choose_blocks(tiler);
     choose_units(tiler);
     choose_tail(tiler);
-    tile->stores_direct = can_store_direct(tiler);
+    tile->stores_direct = may_store_direct(tiler) && covers_rows(tile, tile->height);
     bool exact = opf_is_int(tile->columns, &columns) && columns % lanes == 0;
     tile->packs_tail = tile->b.source == OPF_SOURCE_ROWS && !exact && !tile->extra;
     size_scratch(tiler);
