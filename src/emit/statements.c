@@ -20,6 +20,7 @@ static void line(opf_statements *s, const char *format, ...) {
 static bool is_argument(const opf_nest_buffer *buffer) { return buffer->memory == OPF_MEMORY_INPUT || buffer->memory == OPF_MEMORY_RESULT; }
 
 static void print_load(void *data, const opf_expr *load, opf_text *out);
+static const char *run_text(opf_statements *s, const opf_run *run);
 static bool print_load_code(void *data, const opf_expr *load, opf_text *out);
 static void print_variable(void *data, int position, opf_text *out) { opf_text_add(out, ((opf_statements *)data)->variables[position]); }
 
@@ -95,7 +96,40 @@ static void print_body(opf_statements *s, const opf_block *body) {
     line(s, "}");
 }
 
+/* ---- lines of float16 ---- */
+
+/* Is it float16 as memory holds it, and not as a float? */
+static bool holds_codes(const opf_nest_buffer *buffer) { return buffer->dtype == OPF_FLOAT16 && is_argument(buffer); }
+
+/* Floats in memory, such as are float16 numbers or are made some. */
+static bool holds_floats(const opf_nest_buffer *buffer) {
+    return buffer->dtype == OPF_FLOAT32 || (buffer->dtype == OPF_FLOAT16 && !is_argument(buffer));
+}
+
+/* Where the run begins that goes through `offset` as the loop's variable goes from its first value on; NULL where it is no run. */
+static const opf_expr *begin_of_run(const opf_statements *s, const opf_code *loop, const opf_expr *offset) {
+    const opf_expr *step, *rest;
+    bool runs = offset && opf_expr_affine(s->nest->pool, offset, loop->variable, &step, &rest) && opf_is_value(step, 1);
+    return runs ? opf_add(s->nest->pool, rest, loop->from) : NULL;
+}
+
+/* A loop that makes floats of float16 side by side, or the reverse, and nothing else: a call. */
+static bool print_half_line(opf_statements *s, const opf_code *loop) {
+    const opf_code *store = loop->body.list.count == 1 ? loop->body.list.data[0] : NULL;
+    if (!store || store->kind != OPF_CODE_STORE || store->declares || loop->step != 1) return false;
+    const opf_expr *value = store->value;
+    if (value->kind == OPF_EXPR_CAST && opf_dtype_held((opf_dtype)value->args[0]->dtype) == OPF_FLOAT32) value = value->args[0];
+    if (value->kind != OPF_EXPR_LOAD) return false;
+    const opf_nest_buffer *to = &s->nest->buffers.data[store->buffer], *from = &s->nest->buffers.data[value->index];
+    bool loads = holds_codes(from) && holds_floats(to), stores = holds_codes(to) && holds_floats(from);
+    opf_run target = {store->buffer, begin_of_run(s, loop, store->offset)}, source = {value->index, begin_of_run(s, loop, value->n_args ? value->args[0] : NULL)};
+    if ((!loads && !stores) || !target.offset || !source.offset) return false;
+    line(s, "opf_%s_line_f16(%s, %s, %s);", loads ? "load" : "store", run_text(s, &target), run_text(s, &source), text_of(s, opf_sub(s->nest->pool, loop->to, loop->from), false));
+    return true;
+}
+
 static void print_loop(opf_statements *s, const opf_code *code) {
+    if (print_half_line(s, code)) return;
     size_t mark = opf_names_mark(&s->names);
     const char *from = text_of(s, code->from, false), *to = text_of(s, code->to, false);
     declare(s, code->variable);

@@ -51,15 +51,17 @@ bool opf_tile_columns_are_flat(opf_tile_printer *p) {
 /* ---- the body ---- */
 
 /* Where the stage's result goes, at the column that is being computed. */
-static const char *place_of(opf_tile_printer *p, const opf_tile_stage *stage) {
+static const opf_expr *offset_of(opf_tile_printer *p, const opf_tile_stage *stage) {
     const opf_value *value = p->group->results.data[stage->result].value;
     const opf_expr *offset = opf_tile_offset(p, value, p->tile->point);
-    if (p->flat_columns && p->tile->n_column == 2) {
-        const opf_expr *bind[3 * OPF_MAX_RANK] = {NULL};
-        bind[opf_tile_first_column(p->tile)] = opf_int(p->pool, 0);
-        offset = opf_expr_bind(p->pool, offset, opf_tile_first_column(p->tile) + 1, bind);
-    }
-    return opf_arena_printf(opf_pool_arena(p->pool), "p%d[%s]", p->n_inputs + stage->result, opf_tile_text(p, offset));
+    if (!p->flat_columns || p->tile->n_column != 2) return offset;
+    const opf_expr *bind[3 * OPF_MAX_RANK] = {NULL};
+    bind[opf_tile_first_column(p->tile)] = opf_int(p->pool, 0);
+    return opf_expr_bind(p->pool, offset, opf_tile_first_column(p->tile) + 1, bind);
+}
+
+static const char *place_of(opf_tile_printer *p, const opf_tile_stage *stage) {
+    return opf_arena_printf(opf_pool_arena(p->pool), "p%d[%s]", p->n_inputs + stage->result, opf_tile_text(p, offset_of(p, stage)));
 }
 
 static bool is_other_load(const opf_expr *e, void *data) { return e->kind != OPF_EXPR_LOAD || e->index != *(const int *)data; }
@@ -72,11 +74,17 @@ static bool is_read_on(const opf_tile_printer *p, const opf_expr *const *bodies,
     return false;
 }
 
+static const opf_expr *unrounded(const opf_expr *e) { return e->kind == OPF_EXPR_CAST && e->args[0]->dtype == OPF_FLOAT32 ? e->args[0] : e; }
+
 static void print_element(opf_tile_printer *p, const opf_expr *const *bodies) {
     for (size_t i = 0; i < p->tile->epilogue.count; i++) {
         const opf_tile_stage *stage = &p->tile->epilogue.data[i];
         if (p->part_of && p->part_of[stage->stage] != p->part) continue;
         bool narrow = opf_emit_is_narrow(stage->dtype);
+        if (p->stores_line && i + 1 == p->tile->epilogue.count) { /* rounded when the line is stored */
+            opf_tile_line(p, "sums[i] = %s;", opf_tile_text(p, unrounded(bodies[i])));
+            continue;
+        }
         if (narrow && stage->result >= 0 && !is_read_on(p, bodies, i)) { /* rounded once, to the code */
             opf_tile_line(p, "%s = %s;", place_of(p, stage), opf_tile_code_text(p, bodies[i]));
             continue;
@@ -213,19 +221,6 @@ static void print_elements(opf_tile_printer *p, const opf_expr *const *bodies) {
     p->names[last] = name;
 }
 
-static bool is_in_part(const opf_tile_printer *p, size_t sum) {
-    const opf_tile *tile = p->tile;
-    return !p->part_of || p->part_of[sum ? tile->siblings.data[sum - 1].anchor : tile->anchor] == p->part;
-}
-
-static void print_sums(opf_tile_printer *p, const char *offset) {
-    for (size_t k = 0; k < opf_tile_sums(p); k++) {
-        if (!is_in_part(p, k)) continue;
-        opf_tile_choose_sum(p, k);
-        opf_tile_line(p, "const %s *restrict sums%s = block%s + %s;", opf_tile_word(p->tile), p->mark, p->mark, offset);
-    }
-}
-
 static bool is_no_pick(const opf_expr *e, void *data) {
     (void)data;
     for (int k = 0; k < e->n_args && e->kind == OPF_EXPR_LOAD; k++)
@@ -246,16 +241,66 @@ static void print_independence(opf_tile_printer *p) {
     if (p->tile->siblings.count || picks(p)) opf_tile_line(p, "OPF_INDEPENDENT");
 }
 
+/* ---- lines of float16 ---- */
+
+static const opf_tile_stage *last_stage(const opf_tile_printer *p) { return &p->tile->epilogue.data[p->tile->epilogue.count - 1]; }
+
+/* A float16 result whose columns lie side by side: the floats take the place of the sums, and are then made float16 line by line. */
+static bool may_store_line(opf_tile_printer *p) {
+    const opf_tile *tile = p->tile;
+    const opf_expr *step, *rest;
+    if (!tile->epilogue.count || tile->siblings.count || tile->interleave > 1 || tile->words) return false;
+    const opf_tile_stage *last = last_stage(p);
+    return last->result >= 0 && last->dtype == OPF_FLOAT16 && opf_expr_affine(p->pool, offset_of(p, last), opf_tile_first_depth(tile) - 1, &step, &rest) && opf_is_value(step, 1);
+}
+
+/* Are the sums what is stored? */
+static bool stores_sums(const opf_tile_printer *p, const opf_expr *const *bodies) {
+    const opf_expr *value = unrounded(bodies[p->tile->epilogue.count - 1]);
+    return p->stores_line && p->tile->epilogue.count == 1 && value->kind == OPF_EXPR_LOAD && value->index == p->n_inputs + p->tile->anchor;
+}
+
+/* The loop over the columns of a line, the first of them `first`, and what comes behind it. */
+static void print_columns(opf_tile_printer *p, const opf_expr *const *bodies, const char *first, const char *count) {
+    int column = opf_tile_first_depth(p->tile) - 1;
+    const char *name = p->names[column];
+    if (!stores_sums(p, bodies)) {
+        print_independence(p);
+        opf_tile_open(p, "for (int64_t i = 0; i < %s; i++)", count);
+        opf_tile_line(p, "const int64_t %s = %s%si;", name, first, *first ? " + " : "");
+        print_elements(p, bodies);
+        opf_tile_close(p);
+    }
+    if (!p->stores_line) return;
+    const opf_expr *bind[3 * OPF_MAX_RANK] = {NULL}, *offset = offset_of(p, last_stage(p));
+    bind[column] = opf_int(p->pool, 0);
+    if (*first) p->names[column] = first;
+    else offset = opf_expr_bind(p->pool, offset, column + 1, bind);
+    opf_tile_line(p, "opf_store_line_f16(p%d + %s, sums, %s);", p->n_inputs + last_stage(p)->result, opf_tile_text(p, offset), count);
+    p->names[column] = name;
+}
+
+/* ---- the sums ---- */
+
+static bool is_in_part(const opf_tile_printer *p, size_t sum) {
+    const opf_tile *tile = p->tile;
+    return !p->part_of || p->part_of[sum ? tile->siblings.data[sum - 1].anchor : tile->anchor] == p->part;
+}
+
+static void print_sums(opf_tile_printer *p, const char *offset) {
+    for (size_t k = 0; k < opf_tile_sums(p); k++) {
+        if (!is_in_part(p, k)) continue;
+        opf_tile_choose_sum(p, k);
+        opf_tile_line(p, "%s%s *restrict sums%s = block%s + %s;", p->stores_line ? "" : "const ", opf_tile_word(p->tile), p->mark, p->mark, offset);
+    }
+}
+
 static void print_flat_columns(opf_tile_printer *p, const opf_expr *const *bodies) {
     const opf_tile *tile = p->tile;
     bool window = tile->b.source == OPF_SOURCE_WINDOW;
     print_sums(p, "(r - rows_begin) * pitch");
-    print_independence(p);
-    opf_tile_open(p, "for (int64_t i = 0; i < block_end - block_begin; i++)");
     const char *begin = !window ? "" : tile->n_column < 2 ? " + column_begin" : opf_arena_printf(opf_pool_arena(p->pool), " + line_begin * %s", print(p, tile->pitch));
-    opf_tile_line(p, "const int64_t %s = block_begin + i%s;", p->names[opf_tile_first_depth(tile) - 1], begin);
-    print_elements(p, bodies);
-    opf_tile_close(p);
+    print_columns(p, bodies, opf_arena_printf(opf_pool_arena(p->pool), "block_begin%s", begin), "block_end - block_begin");
 }
 
 static void print_lines(opf_tile_printer *p, const opf_expr *const *bodies) {
@@ -267,16 +312,13 @@ static void print_lines(opf_tile_printer *p, const opf_expr *const *bodies) {
     opf_tile_line(p, "const int64_t %s = line%s, before = line * %s - block_begin;", p->names[first], window ? " + line_begin" : "", pitch);
     opf_tile_line(p, "const int64_t begin = opf_max_i64(-before, 0), end = opf_min_i64(block_end - block_begin - before, %s);", width);
     print_sums(p, "(r - rows_begin) * pitch + before + begin");
-    print_independence(p);
-    opf_tile_open(p, "for (int64_t i = 0; i < end - begin; i++)");
-    opf_tile_line(p, "const int64_t %s = begin + i;", p->names[first + 1]);
-    print_elements(p, bodies);
-    opf_tile_close(p);
+    print_columns(p, bodies, "begin", "end - begin");
     opf_tile_close(p);
 }
 
 void opf_tile_print_epilogue(opf_tile_printer *p) {
     p->flat_columns = opf_tile_columns_are_flat(p);
+    p->stores_line = may_store_line(p);
     if (p->tile->interleave > 1) opf_tile_open(p, "for (int64_t r = rows_begin; r < rows_end; r += %d)", p->tile->interleave);
     else opf_tile_open(p, "for (int64_t r = rows_begin; r < rows_end; r++)");
     print_row_variables(p);
@@ -288,7 +330,7 @@ void opf_tile_print_epilogue(opf_tile_printer *p) {
         else print_lines(p, bodies);
     }
     opf_tile_close(p);
-    p->flat_columns = false;
+    p->flat_columns = p->stores_line = false;
     p->part_of = NULL;
 }
 
@@ -297,23 +339,19 @@ void opf_tile_print_row_epilogue(opf_tile_printer *p) {
     int first = opf_tile_first_column(tile);
     const char *width = print(p, tile->axes[first + 1].extent);
     p->flat_columns = opf_tile_columns_are_flat(p);
+    p->stores_line = may_store_line(p);
     print_row_variables(p);
     const opf_expr *const *bodies = print_steady(p);
+    const char *type = p->stores_line ? "float" : "const float";
     if (p->flat_columns) {
-        opf_tile_line(p, "const float *restrict sums = block;");
-        print_independence(p);
-        opf_tile_open(p, "for (int64_t i = 0; i < (line_end - line_begin) * %s; i++)", width);
-        opf_tile_line(p, "const int64_t %s = line_begin * %s + i;", p->names[first + 1], width);
+        opf_tile_line(p, "%s *restrict sums = block;", type);
+        print_columns(p, bodies, opf_arena_printf(opf_pool_arena(p->pool), "line_begin * %s", width), opf_arena_printf(opf_pool_arena(p->pool), "(line_end - line_begin) * %s", width));
     } else {
         opf_tile_open(p, "for (int64_t line = line_begin; line < line_end; line++)");
         opf_tile_line(p, "const int64_t %s = line;", p->names[first]);
-        opf_tile_line(p, "const float *restrict sums = block + (line - line_begin) * %s;", width);
-        print_independence(p);
-        opf_tile_open(p, "for (int64_t i = 0; i < %s; i++)", width);
-        opf_tile_line(p, "const int64_t %s = i;", p->names[first + 1]);
+        opf_tile_line(p, "%s *restrict sums = block + (line - line_begin) * %s;", type, width);
+        print_columns(p, bodies, "", width);
+        opf_tile_close(p);
     }
-    print_elements(p, bodies);
-    opf_tile_close(p);
-    if (!p->flat_columns) opf_tile_close(p);
-    p->flat_columns = false;
+    p->flat_columns = p->stores_line = false;
 }

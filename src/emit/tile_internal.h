@@ -24,6 +24,7 @@ typedef struct opf_tile_printer {
     const char *mark;          /* … and what its names end in: "", "_2", … */
     const char *sums;          /* how the anchor's value is spelled, in the epilogue */
     bool flat_columns;         /* the epilogue walks the columns as one loop */
+    bool stores_line;          /* its last result is written to the sums, and from there line by line */
     int *part_of, part;        /* the epilogue in several loops: of the group's stages, and the one that is being printed; NULL: one loop */
     bool used_sizes[OPF_TILE_SIZES];
 } opf_tile_printer;

@@ -41,6 +41,39 @@ static const char *word_text(opf_tile_printer *p, const opf_expr *value) {
 /* The float, or the word. */
 static const char *element_text(opf_tile_printer *p, const opf_expr *value) { return p->tile->words ? word_text(p, value) : opf_tile_text(p, value); }
 
+/* ---- lines of an input ---- */
+
+/* Elements of an input, floats or float16, `step` apart from one value of a variable to the next. */
+typedef struct line_source { int input; bool is_half; const opf_expr *offset, *step; } line_source;
+
+static bool find_line(opf_tile_printer *p, const opf_expr *value, int variable, line_source *out) {
+    out->is_half = value->kind == OPF_EXPR_CAST && value->dtype == OPF_FLOAT32 && value->args[0]->dtype == OPF_FLOAT16;
+    if (out->is_half) value = value->args[0];
+    if (value->kind != OPF_EXPR_LOAD || value->index >= p->n_inputs) return false;
+    const opf_value *input = p->group->stages.inputs.data[value->index];
+    const opf_expr *rest;
+    out->input = value->index;
+    out->offset = opf_tile_offset(p, input, value->args);
+    if (input->dtype != (out->is_half ? OPF_FLOAT16 : OPF_FLOAT32)) return false;
+    return opf_expr_affine(p->pool, out->offset, variable, &out->step, &rest) && !opf_expr_vars(out->step);
+}
+
+/* to[0 … count-1] = value at `variable` = first …; by the prelude where it does no more than make floats of float16 side by side. */
+static void print_line(opf_tile_printer *p, const char *to, const opf_expr *value, int variable, const char *first, const char *count) {
+    line_source line;
+    const char *name = p->names[variable];
+    if (!p->tile->words && find_line(p, value, variable, &line) && line.is_half && opf_is_value(line.step, 1)) {
+        p->names[variable] = first;
+        opf_tile_line(p, "opf_load_line_f16(%s, p%d + %s, %s);", to, line.input, opf_tile_text(p, line.offset), count);
+        p->names[variable] = name;
+        return;
+    }
+    opf_tile_open(p, "for (int64_t i = 0; i < %s; i++)", count);
+    opf_tile_line(p, "const int64_t %s = %s + i;", name, first);
+    opf_tile_line(p, "(%s)[i] = %s;", to, element_text(p, value));
+    opf_tile_close(p);
+}
+
 /* ---- panels ---- */
 
 /* Steps of a panel that are computed at once: so many of each row lie on the stack. */
@@ -64,10 +97,7 @@ static void print_computed_panel(opf_tile_printer *p, const opf_tile_operand *op
     opf_tile_line(p, "const int64_t n = opf_min_i64(%d, %s - begin);", steps, length);
     opf_tile_open(p, "for (int64_t row = 0; row < rows_of_panel; row++)");
     print_apart(p, "panel + row", first, count);
-    opf_tile_open(p, "for (int64_t i = 0; i < n; i++)");
-    opf_tile_line(p, "const int64_t %s = begin + i;", p->names[last]);
-    opf_tile_line(p, "lines[row * %d + i] = %s;", steps, opf_tile_text(p, operand->value));
-    opf_tile_close(p);
+    print_line(p, opf_arena_printf(arena_of(p), "lines + row * %d", steps), operand->value, last, "begin", "n");
     opf_tile_close(p);
     opf_tile_line(p, "opf_pack_panel(to, %d, lines, %d, 1, rows_of_panel, n);", width, steps);
     opf_tile_line(p, "to += n * %d;", width);
@@ -273,12 +303,11 @@ static const opf_expr *last_position(opf_tile_printer *p, int k) {
 
 /* A line whose elements are those of an input, evenly apart: the prelude copies it. */
 static bool print_plain_line(opf_tile_printer *p, const opf_expr *value, int place, const char *length) {
-    if (value->kind != OPF_EXPR_LOAD || value->index >= p->n_inputs) return false;
-    const opf_value *input = p->group->stages.inputs.data[value->index];
-    const opf_expr *offset = opf_tile_offset(p, input, value->args), *step, *rest;
-    if (input->dtype != OPF_FLOAT32 || !opf_expr_affine(p->pool, offset, place, &step, &rest) || opf_expr_vars(step)) return false;
+    line_source line;
+    if (!find_line(p, value, place, &line)) return false;
     p->names[place] = "low";
-    opf_tile_line(p, "opf_copy_line(to, low, high, %s, p%d + (low < high ? %s : 0), %s);", length, value->index, opf_tile_operand_text(p, offset), opf_tile_text(p, step));
+    opf_tile_line(p, "opf_copy_line%s(to, low, high, %s, p%d + (low < high ? %s : 0), %s);", line.is_half ? "_f16" : "", length, line.input, opf_tile_operand_text(p, line.offset),
+                  opf_tile_text(p, line.step));
     return true;
 }
 
@@ -408,8 +437,7 @@ static void print_rows(opf_tile_printer *p) {
     opf_tile_line(p, "%s *restrict to = b_copy;", opf_tile_word(tile));
     for (int k = depth; k < tile->n_axes; k++)
         opf_tile_open(p, "for (int64_t %s = 0; %s < %s; %s++)", p->names[k], p->names[k], print(p, tile->axes[k].extent), p->names[k]);
-    const char *value = element_text(p, opf_expr_bind(p->pool, tile->b.value, tile->n_axes, bind));
-    opf_tile_line(p, "for (int64_t column = column_begin; column < column_end; column++) to[column - column_begin] = %s;", value);
+    print_line(p, "to", opf_expr_bind(p->pool, tile->b.value, tile->n_axes, bind), place, "column_begin", "column_end - column_begin");
     opf_tile_line(p, "for (int64_t i = column_end - column_begin; i < %s; i++) to[i] = %s;", opf_tile_text(p, tile->b.step), opf_tile_zero(tile));
     opf_tile_line(p, "to += %s;", opf_tile_text(p, tile->b.step));
     for (int k = depth; k < tile->n_axes; k++) opf_tile_close(p);

@@ -8,7 +8,7 @@ static const opf_pass passes[] = {
     {"quantised-moves", "lets nodes that only move numbers move the integers that these were", OPF_PASS_BEST, opf_pass_quantised_moves},
     {"fold-constants", "computes nodes whose inputs are constants", OPF_PASS_BEST, opf_pass_fold_constants},
     {"byte-tables", "looks up in tables what one byte decides", OPF_PASS_BEST, opf_pass_byte_tables},
-    {"transposes", "does element-wise work between transposes in the layout in front of them", OPF_PASS_BEST, opf_pass_transposes},
+    {"transposes", "does element-wise work between transposes, or where axes of one element come and go, in the layout in front of them", OPF_PASS_BEST, opf_pass_transposes},
     {"fold-batch-norm", "moves batch normalisation, and sums and products with constants, into the weights in front of them", OPF_PASS_BEST, opf_pass_fold_batch_norm},
     {"scale-shift", "makes one product and one sum of any other batch normalisation with constant statistics", OPF_PASS_BEST, opf_pass_scale_shift},
     {"gates", "cuts a product whose pieces meet again element by element into one a piece", OPF_PASS_BEST, opf_pass_gates},

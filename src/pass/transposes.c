@@ -1,9 +1,11 @@
 /* Transposes around element-wise work meet and vanish: exports from a framework with channels last put each convolution between two of
- * them, with normalisation and activation in the other layout in between.
+ * them, with normalisation and activation in the other layout in between. So do axes of one element that come and go: a convolution along one axis is exported as
+ * one along two, with bias and activation between a Squeeze and an Unsqueeze.
  *
  * Work whose operands are all turned alike, constants apart, is done in the layout in front of the transposes (its *twin*), and what others
- * read of it is turned behind it. Nodes that read each other's results are moved together, and only where fewer bytes are turned then. No
- * number changes. Transposes and element-wise work are known by their stages. */
+ * read of it is turned behind it. Nodes that read each other's results are moved together, and only where fewer bytes are turned then; axes of one element cost
+ * nothing, and work moves in front of where they change if it then stands right behind sums. No number changes. Transposes and element-wise work are known
+ * by their stages. */
 #include <string.h>
 
 #include "base/map.h"
@@ -11,8 +13,8 @@
 
 enum { MOST_NUMBERS = 1 << 16 /* of a constant that is turned beforehand */ };
 
-/* Axis j of a value is axis[j] of its twin. */
-typedef struct opf_layout { int rank, axis[OPF_MAX_RANK]; } opf_layout;
+/* Axis j of a value is axis[j] of its twin; -1: of one element, and not there. So are those of the twin that none is. */
+typedef struct opf_layout { int rank, twin_rank, axis[OPF_MAX_RANK]; } opf_layout;
 
 typedef struct opf_turning {
     enum { OTHER, TURNS, WORKS } what; /* a transpose; element-wise work on values of one layout */
@@ -41,33 +43,52 @@ static bool is_plain(const opf_node *node) {
            node->outputs[0]->rank > 0 && !opf_node_is_folded(node);
 }
 
-/* The load walks along each axis of its operand by a variable of its own. Units may stand for any unit. */
+/* The load walks along each axis of its operand by a variable of its own. Of as many axes, units may stand for any unit. */
 static bool read_layout(const opf_stage *stage, const opf_expr *load, const opf_value *operand, opf_layout *out) {
-    out->rank = stage->n_axes;
+    *out = (opf_layout){.rank = stage->n_axes, .twin_rank = load->n_args};
     for (int j = 0; j < stage->n_axes; j++)
         out->axis[j] = -1;
     for (int k = 0; k < load->n_args; k++) {
         const opf_expr *index = load->args[k];
-        int j = index->kind == OPF_EXPR_VAR ? index->index : 0;
-        while (index->kind != OPF_EXPR_VAR && j < stage->n_axes && (out->axis[j] >= 0 || !opf_is_value(stage->extents[j], 1)))
-            j++;
         bool unit = opf_is_value(index, 0) && opf_is_value(operand->dims[k], 1);
+        int j = index->kind == OPF_EXPR_VAR ? index->index : 0;
+        while (unit && j < stage->n_axes && (out->axis[j] >= 0 || !opf_is_value(stage->extents[j], 1)))
+            j++;
+        if (unit && out->twin_rank != out->rank)
+            continue;
         if (j >= stage->n_axes || out->axis[j] >= 0 || (index->kind != OPF_EXPR_VAR && !unit) || stage->extents[j] != operand->dims[k])
             return false;
         out->axis[j] = k;
     }
+    for (int j = 0; j < stage->n_axes; j++)
+        if (out->axis[j] < 0 && !opf_is_value(stage->extents[j], 1))
+            return false;
     return true;
 }
 
+/* Do axes of one element come or go, and nothing else? */
+static bool changes_units(const opf_layout *layout) {
+    int before = -1, missing = 0;
+    for (int j = 0; j < layout->rank; j++) {
+        missing += layout->axis[j] < 0;
+        if (layout->axis[j] >= 0 && layout->axis[j] <= before)
+            return false;
+        before = layout->axis[j] < 0 ? before : layout->axis[j];
+    }
+    return layout->rank != layout->twin_rank && missing == (layout->rank > layout->twin_rank ? layout->rank - layout->twin_rank : 0);
+}
+
 static bool turns(const opf_call *call, opf_layout *layout) {
-    if (call->stages.list.count != 1 || call->stages.inputs.count != 1 || call->results[0] != 0)
+    if (call->stages.list.count != 1 || call->results[0] != 0)
         return false;
     const opf_stage *stage = call->stages.list.data[0];
     const opf_expr *load = stage->body;
     const opf_value *operand = call->stages.inputs.data[0];
-    bool moves = stage->combiner == OPF_COMBINE_NONE && load->kind == OPF_EXPR_LOAD && load->n_args == stage->n_axes && call->node->inputs[0] == operand;
-    if (!moves || operand->rank != stage->n_axes || operand->dtype != stage->dtype || !read_layout(stage, load, operand, layout))
+    bool moves = stage->combiner == OPF_COMBINE_NONE && load->kind == OPF_EXPR_LOAD && load->index == 0 && call->node->inputs[0] == operand;
+    if (!moves || operand->rank == 0 || operand->dtype != stage->dtype || !read_layout(stage, load, operand, layout))
         return false;
+    if (layout->rank != layout->twin_rank)
+        return changes_units(layout);
     for (int j = 0; j < layout->rank; j++)
         if (layout->axis[j] != j)
             return true;
@@ -132,7 +153,9 @@ static opf_turning *turning_of(const opf_turnings *t, const opf_value *value) {
     return producer && producer->graph == t->graph ? &t->at[producer->id] : NULL;
 }
 
-static bool same_layout(const opf_layout *a, const opf_layout *b) { return a->rank == b->rank && memcmp(a->axis, b->axis, sizeof *a->axis * (size_t)a->rank) == 0; }
+static bool same_layout(const opf_layout *a, const opf_layout *b) {
+    return a->rank == b->rank && a->twin_rank == b->twin_rank && memcmp(a->axis, b->axis, sizeof *a->axis * (size_t)a->rank) == 0;
+}
 
 /* Have all operands, constants apart, one layout and the result's rank? */
 static bool one_layout(const opf_turnings *t, const opf_node *node, opf_layout *layout) {
@@ -182,15 +205,25 @@ static opf_status study(const opf_turnings *t) {
 /* Does the node turn a value of this layout back? */
 static bool turns_back(const opf_turnings *t, const opf_node *node, const opf_layout *layout) {
     const opf_turning *own = node->graph == t->graph && (size_t)node->id < t->n_nodes ? &t->at[node->id] : NULL;
-    if (!own || own->what != TURNS || own->layout.rank != layout->rank)
+    if (!own || own->what != TURNS || own->layout.rank != layout->twin_rank || own->layout.twin_rank != layout->rank)
         return false;
+    for (int j = 0; j < own->layout.rank; j++)
+        if (own->layout.axis[j] >= 0 && layout->axis[own->layout.axis[j]] != j)
+            return false;
     for (int j = 0; j < layout->rank; j++)
-        if (layout->axis[own->layout.axis[j]] != j)
+        if (layout->axis[j] >= 0 && own->layout.axis[layout->axis[j]] != j)
             return false;
     return true;
 }
 
 static bool works(const opf_turnings *t, const opf_node *node) { return node->graph == t->graph && t->at[node->id].what == WORKS; }
+
+/* Is it the result of sums, which element-wise work may join? */
+static bool is_of_sums(const opf_value *value) {
+    const opf_node *producer = value->producer;
+    const opf_op *op = producer ? opf_node_op(producer) : NULL;
+    return op && op->kind == OPF_KIND_OUT_ELEMWISE_FUSABLE;
+}
 
 static void price(const opf_turnings *t) {
     for (size_t i = 0; i < t->graph->nodes.count; i++) {
@@ -204,9 +237,11 @@ static void price(const opf_turnings *t) {
             const opf_node *user = value->uses.data[u].node;
             bool back = own->what == WORKS && turns_back(t, user, &own->layout) && !user->outputs[0]->is_output;
             rest = rest || (!works(t, user) && !back);
-            *saved += back ? bytes : 0;
+            *saved += back && own->layout.rank == own->layout.twin_rank ? bytes : 0;
         }
-        if (own->what == TURNS)
+        if (own->layout.rank != own->layout.twin_rank)
+            *saved = *saved > 0 || (own->what == TURNS && is_of_sums(t->graph->nodes.data[i]->inputs[0]));
+        else if (own->what == TURNS)
             *saved += rest || value->uses.count == 0 ? 0 : bytes;
         else
             *saved -= rest ? bytes : 0;
@@ -218,45 +253,65 @@ static void price(const opf_turnings *t) {
 /* The constant in the layout of the twin. */
 static opf_value *turned_constant(opf_turnings *t, opf_value *value, const opf_layout *layout) {
     const opf_tensor *tensor = opf_known_tensor(value);
-    if (tensor->elements == 1)
+    if (tensor->elements == 1 && tensor->rank <= layout->twin_rank)
         return value;
     int64_t dims[OPF_MAX_RANK], stride[OPF_MAX_RANK], step = 1;
+    for (int place = 0; place < layout->twin_rank; place++)
+        dims[place] = stride[place] = 1;
     for (int j = layout->rank - 1; j >= 0; j--) { /* axis j of the result, by its place in the twin */
         int k = j - (layout->rank - tensor->rank), place = layout->axis[j];
-        dims[place] = k < 0 ? 1 : tensor->dims[k];
+        if (k < 0 || place < 0)
+            continue;
+        dims[place] = tensor->dims[k];
         stride[place] = step;
         step *= dims[place];
     }
     double *numbers = OPF_ARRAY(t->arena, double, tensor->elements);
     for (int64_t i = 0; i < tensor->elements; i++) {
         int64_t rest = i, from = 0;
-        for (int k = layout->rank - 1; k >= 0; k--) {
+        for (int k = layout->twin_rank - 1; k >= 0; k--) {
             from += rest % dims[k] * stride[k];
             rest /= dims[k];
         }
         numbers[i] = opf_tensor_get(tensor, from);
     }
-    return opf_constant_like(t->graph, tensor->dtype, layout->rank, dims, numbers);
+    return opf_constant_like(t->graph, tensor->dtype, layout->twin_rank, dims, numbers);
 }
 
 static opf_value *twin_of(opf_turnings *t, opf_value *operand, const opf_layout *layout) {
     return is_constant(operand) ? turned_constant(t, operand, layout) : opf_map_get(&t->twins, operand);
 }
 
+/* A node that makes a value of its twin. */
+static opf_node *turn_of(opf_turnings *t, const opf_layout *layout) {
+    bool found[OPF_MAX_RANK] = {false};
+    int64_t axes[OPF_MAX_RANK];
+    size_t count = 0;
+    bool squeezes = layout->rank < layout->twin_rank, permutes = layout->rank == layout->twin_rank;
+    for (int j = 0; j < layout->rank; j++) {
+        if (permutes || (!squeezes && layout->axis[j] < 0))
+            axes[count++] = permutes ? layout->axis[j] : j;
+        if (layout->axis[j] >= 0)
+            found[layout->axis[j]] = true;
+    }
+    for (int k = 0; squeezes && k < layout->twin_rank; k++)
+        if (!found[k])
+            axes[count++] = k;
+    opf_node *turn = opf_node_new(t->graph, NULL, permutes ? "Transpose" : squeezes ? "Squeeze" : "Unsqueeze", "", 1, 1, 1);
+    opf_node_attr_add(turn, permutes ? "perm" : "axes", OPF_ATTR_INTS, count, axes);
+    return turn;
+}
+
 /* The work goes to its twin's layout; what still reads its result reads it turned. */
 static opf_status move(opf_turnings *t, opf_node *node) {
     const opf_layout *layout = &t->at[node->id].layout;
     opf_moved *moved = OPF_NEW(t->arena, opf_moved);
-    *moved = (opf_moved){node, node->outputs[0], opf_value_new(t->graph, NULL), opf_node_new(t->graph, NULL, "Transpose", "", 1, 1, 1)};
+    *moved = (opf_moved){node, node->outputs[0], opf_value_new(t->graph, NULL), turn_of(t, layout)};
     for (int k = 0; k < node->n_inputs; k++)
         if (node->inputs[k])
             opf_node_set_input(node, k, twin_of(t, node->inputs[k], layout));
     opf_node_set_output(node, 0, moved->twin);
     opf_map_set(&t->twins, moved->result, moved->twin);
-    int64_t axes[OPF_MAX_RANK];
-    for (int j = 0; j < layout->rank; j++)
-        axes[j] = layout->axis[j];
-    opf_node_attr_add(moved->turn, "perm", OPF_ATTR_INTS, (size_t)layout->rank, axes);
     opf_node_set_input(moved->turn, 0, moved->twin);
     opf_node_set_output(moved->turn, 0, moved->result);
     opf_node_origins_add(moved->turn, node);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "expr/dtype.h"
-#include "opf_narrow.h"
+#include "opf_half.h"
 
 typedef struct narrow_row {
     opf_dtype dtype;
@@ -107,6 +107,30 @@ static void rounding_in_place_takes_the_code_s_side(void **state) {
     assert_true(isnan(opf_round_f16(NAN)) && isnan(opf_round_bf16(NAN)));
 }
 
+/* Lines of every length: the elements of the scalar functions, and nothing in front or behind. */
+static void lines_of_float16(void **state) {
+    (void)state;
+    enum { MOST = 70, ROOM = 2 * MOST + 8 };
+    const float mark = -7.0f;
+    for (int n = 0; n < MOST; n++) {
+        uint16_t codes[ROOM], back[ROOM];
+        float numbers[ROOM], line[ROOM];
+        for (int i = 0; i < ROOM; i++) codes[i] = (uint16_t)(i * 977 + n * 31) & 0xfbff, numbers[i] = line[i] = mark, back[i] = 0xabcd; /* no NaN */
+        opf_load_line_f16(numbers + 1, codes, n);
+        for (int i = 0; i < n; i++) assert_true(numbers[i + 1] == opf_f16_to_f32(codes[i]));
+        assert_true(numbers[0] == mark && numbers[n + 1] == mark);
+        for (int i = 1; i <= n; i++) numbers[i] *= 1.001f;
+        opf_store_line_f16(back + 1, numbers + 1, n);
+        for (int i = 1; i <= n; i++) assert_int_equal(back[i], opf_f32_to_f16(numbers[i]));
+        assert_true(back[0] == 0xabcd && back[n + 1] == 0xabcd);
+        for (int step = 1; step <= 2; step++) {
+            opf_copy_line_f16(line, 2, 2 + n, n + 5, codes, step);
+            for (int i = 0; i < n + 5; i++) assert_true(line[i] == (i < 2 || i >= n + 2 ? 0.0f : opf_f16_to_f32(codes[(i - 2) * step])));
+            assert_true(line[n + 5] == mark);
+        }
+    }
+}
+
 static void infinities_saturate_in_casts(void **state) {
     (void)state;
     assert_true(opf_finite_f32(INFINITY) == 0x1.fffffep127f && opf_finite_f32(-INFINITY) == -0x1.fffffep127f);
@@ -148,7 +172,8 @@ static void packed_elements(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(codes_read_as_what_they_are), cmocka_unit_test(numbers_round_as_stores_do), cmocka_unit_test(ties_go_to_even),
-        cmocka_unit_test(half_types_round_as_stores_do), cmocka_unit_test(rounding_in_place_takes_the_code_s_side), cmocka_unit_test(infinities_saturate_in_casts), cmocka_unit_test(packed_elements),
+        cmocka_unit_test(half_types_round_as_stores_do), cmocka_unit_test(rounding_in_place_takes_the_code_s_side), cmocka_unit_test(lines_of_float16),
+        cmocka_unit_test(infinities_saturate_in_casts), cmocka_unit_test(packed_elements),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-"""Writes the models of this folder: element-wise work between transposes, and look-alikes. expected.json: per model the transposes that
-the pass `transposes` leaves. Needs the onnx package. usage: make_transposes.py"""
+"""Writes the models of this folder: element-wise work between transposes, or where axes of one element come and go, and look-alikes. expected.json:
+per model the nodes that move or change axes which the pass `transposes` leaves. Needs the onnx package. usage: make_transposes.py"""
 import json, os, sys
 import numpy as np
 from onnx import numpy_helper as N, TensorProto as T
@@ -25,6 +25,14 @@ class Graph(graph.Graph):
 
     def turn(self, x, perm):
         return self.op("Transpose", x, perm=perm)
+
+    def units(self, kind, x, *axes):  # Squeeze, Unsqueeze
+        self.count += 1
+        self.weights.append(N.from_array(np.array(axes, np.int64), f"axes{self.count}"))
+        return self.op(kind, x, f"axes{self.count}")
+
+    def line_conv(self, x, inputs, outputs, size=5):  # along one axis, as it is exported: with a second one of one element
+        return self.op("Conv", x, self.const(outputs, inputs, 1, size), pads=[0, size // 2] * 2)
 
     def conv(self, x, inputs, outputs, size=3):
         return self.op("Conv", x, self.const(outputs, inputs, size, size), pads=[size // 2] * 4)
@@ -88,5 +96,36 @@ g.save(2, g.turn(g.op("Softmax", g.turn("x", [0, 2, 1]), axis=-1), [0, 2, 1]))
 g = Graph("operand_unturned", picture, ("bias", T.FLOAT, [8]))  # an operand that is no constant and not turned
 y = g.op("Relu", g.op("Add", g.turn(g.conv("x", 3, 8), LAST), "bias"))
 g.save(2, g.conv(g.turn(y, FIRST), 8, 4))
+
+# ---- axes of one element ----
+
+line = ("x", T.FLOAT, ["n", 3, 1, "w"])
+
+g = Graph("squeezed_between", line)
+y = g.op("Relu", g.op("Add", g.units("Squeeze", g.line_conv("x", 3, 8), 2), g.const(1, 8, 1)))
+g.save(0, g.line_conv(g.units("Unsqueeze", y, 2), 8, 4))
+
+g = Graph("squeezed_residual", line)  # and an output in the layout between; a constant of one element with all axes
+y = g.op("Relu", g.op("Add", g.units("Squeeze", g.line_conv("x", 3, 8), -2), g.const(8, 1)))
+z = g.op("Mul", g.units("Squeeze", g.line_conv(g.units("Unsqueeze", y, 2), 8, 8), 2), g.const(1, 1, 1))
+g.save(1, g.op("Tanh", g.op("Add", y, z)))
+
+g = Graph("unsqueezed_products", ("x", T.FLOAT, ["a", 6]))  # axes come, in front and inside
+y = g.op("Sigmoid", g.op("Add", g.units("Unsqueeze", g.op("MatMul", "x", g.const(6, 5)), 0, 2), g.const(1, 1, 1, 5)))
+g.save(0, g.op("MatMul", g.units("Squeeze", g.op("Mul", y, g.const(1, 1, 1, 1)), 0, 2), g.const(5, 7)))
+
+g = Graph("reshaped_between", ("x", T.FLOAT, [2, 3, 1, 9]))
+g.weights += [N.from_array(np.array([2, 8, 9], np.int64), "three"), N.from_array(np.array([2, 8, 1, 9], np.int64), "four")]
+y = g.op("Relu", g.op("Sub", g.op("Reshape", g.line_conv("x", 3, 8), "three"), g.const(8, 9)))
+g.save(0, g.line_conv(g.op("Reshape", y, "four"), 8, 4))
+
+# look-alikes
+
+g = Graph("squeezed_input", line)  # no sums in front
+g.save(2, g.line_conv(g.units("Unsqueeze", g.op("Exp", g.units("Squeeze", "x", 2)), 2), 3, 4))
+
+g = Graph("squeezed_apart", ("x", T.FLOAT, [3, 3, 1, 3]))  # different axes of two operands
+a, b = g.units("Squeeze", g.line_conv("x", 3, 3), 2), g.units("Squeeze", g.op("Softmax", g.turn("x", [2, 0, 1, 3]), axis=1), 0)
+g.save(3, g.op("Add", a, b))
 
 json.dump(expected, open(os.path.join(here, "expected.json"), "w"), indent=1)
