@@ -85,6 +85,9 @@ static inline bool opf_growth_is_planned(const opf_growth *growth, int group) {
 /* Stages and results of a group as it is now (in the fuser's arena). */
 bool opf_growth_compose(opf_growth *growth, int number, opf_group *group);
 
+/* Scales of large tensors move from behind the contraction that finds their factor to in front of the one that reads them (grow_scales.c). */
+void opf_grow_scales(opf_growth *growth);
+
 /* Groups with contractions become nests in blocks of rows (grow_blocks.c). */
 void opf_grow_blocks(opf_growth *growth);
 /* What comes of joining two groups, with all between, into one; `do_join` false: they stay as they are. */

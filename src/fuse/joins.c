@@ -179,6 +179,17 @@ static bool reads_rows(const joining *j, const opf_node *node) {
     return false;
 }
 
+/* Does row-wise work read it? */
+static bool is_read_by_rows(const joining *j, const opf_node *node) {
+    const opf_value *whole = node->outputs[0];
+    for (size_t u = 0; u < whole->uses.count; u++) {
+        const opf_node *user = opf_node_within(whole->uses.data[u].node, j->fuser->graph);
+        if (!j->closed[j->fuser->group_of[user->id]] && is_light(j->fuser, user))
+            return true;
+    }
+    return false;
+}
+
 static void leave_group(opf_fuser *fuser, const opf_node *node) {
     fuser->group_kinds[fuser->n_groups] = fuser->kinds[node->id];
     fuser->formed[fuser->n_groups] = OPF_RULE_SINGLE;
@@ -221,6 +232,8 @@ static opf_outcome try_node(const joining *j, const opf_node *node) {
         return others + views > 0 ? (opf_outcome){0} : outcome;
     if (others > 0 && reads_rows(j, node))
         return (opf_outcome){0};
+    if (in_front_of(fuser, node) && reads_rows(j, node) && is_read_by_rows(j, node)) /* rows have no need of batch 1 */
+        return refused(OPF_RULE_JOIN_APART, node);
     leave_with_views(j, node, others > 0);
     take(j, node);
     return outcome;

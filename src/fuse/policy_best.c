@@ -484,6 +484,8 @@ void opf_policy_best(opf_fuser *fuser) {
         opf_best_joins(fuser, joins);
     opf_growth *growth = new_growth(fuser);
     growth->joins = joins;
+    if (!opf_rule_is_off(fuser->settings, OPF_RULE_PROLOGUE))
+        opf_grow_scales(growth);
     const opf_growth_state *base = opf_growth_save(growth);
     take(growth, plan_steps, OPF_COUNT(plan_steps));
     if (!fuser->options->only_matches && opf_growth_plan(growth, base))

@@ -38,6 +38,7 @@ const opf_remedy opf_remedies[OPF_RULE_COUNT] = {
     [OPF_RULE_PROLOGUE_JOINS] = {"let '{to}' be one contraction for each part, summed up", false},
     [OPF_RULE_BAND_EXPANDED] = {"nothing is lost where a core's own cache holds '{value}'; else smaller pictures (--hint, --dim), or fewer channels between", false},
     [OPF_RULE_BAND_CACHED] = {"nothing is lost at these sizes; larger pictures (--hint, --dim) are fused", false},
+    [OPF_RULE_SCALE_AHEAD] = {"nothing is lost: '{value}' is small, and what '{to}' makes of it is not stored", false},
     [OPF_RULE_JOIN_APART] = {"batch 1, or joining along the first axis", false},
     [OPF_RULE_JOIN_UNKNOWN] = {"sizes that do not depend on data", false},
     [OPF_RULE_JOIN_STAYS] = {"nothing is lost: '{from}' moves no bytes", false},

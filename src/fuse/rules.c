@@ -111,6 +111,9 @@ const opf_rule opf_rules[OPF_RULE_COUNT] = {
     [OPF_RULE_PROLOGUE_IN_PLACE] = {"prologue-in-place", -1, OPF_REFUSED,
         "'{to}' reads the lines of '{value}' where they lie, all as one; what stands in front differs along a line, so they would be copied line by line"},
 
+    [OPF_RULE_SCALE_AHEAD] = {"scale-ahead", -1, OPF_REFUSED,
+        "'{to}' is done while the contraction behind it reads its operand, so that its {bytes} bytes are never stored: '{value}' is handed there as it is"},
+
     [OPF_RULE_COPY_DEAR] = {"copy-dear", -1, OPF_REFUSED,
         "'{from}' has several readers ({users}): to compute it again for each would take longer than to store and read the {bytes} bytes of '{value}'"},
 

@@ -33,7 +33,7 @@ static void check_model(const char *name, const json_t *expected) {
 
 static void parts_go_where_they_belong(void **unused) {
     (void)unused;
-    each_expected("joins", 11, check_model);
+    each_expected("joins", 12, check_model);
 }
 
 int main(void) {

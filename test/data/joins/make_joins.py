@@ -88,4 +88,9 @@ g.save(3, {}, d)
 
 fire("two_pictures", 2, 3, 6, 6, kernels=6, rule="join-apart")
 
+g = Graph("rows_with_open_batch")  # rows take the parts and what reads them into one kernel, at every batch
+x = g.input("x", "n", 24)
+a, b = g.op("ReduceMax", x, axes=[1], keepdims=1), g.op("ReduceMin", x, axes=[1], keepdims=1)
+g.save(1, {f"{a} Concat_3": "rows"}, g.op("Softmax", g.op("Concat", a, b, axis=1), axis=1))
+
 json.dump(expected, open(os.path.join(here, "expected.json"), "w"), indent=1)
