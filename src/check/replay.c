@@ -221,7 +221,7 @@ static void find_arithmetic(replaying *r, opf_group_check *c, const opf_tensor *
     if (status != OPF_OK && r->status == OPF_OK) r->status = status;
 }
 
-static void check_result(replaying *r, const opf_step *step, int index, const opf_value *value, measure by) {
+static opf_group_check judge(replaying *r, const opf_step *step, int index, const opf_value *value, measure by) {
     opf_group_check c = {.step = index, .runs = 1, .group = step->kind == OPF_RUN_KERNEL ? step->nest->group : NULL, .value = value, .verdict = OPF_GROUP_UNSEEN, .worst = -1};
     c.spreads = step->kind == OPF_RUN_KERNEL && step->nest->tile && step->nest->tile->winograd;
     const opf_tensor *got = held(r, step, value);
@@ -233,7 +233,7 @@ static void check_result(replaying *r, const opf_step *step, int index, const op
         find_arithmetic(r, &c, got, by);
         if (c.worst >= 0) c.cause = c.verdict == OPF_GROUP_UNBOUNDED ? why_unbounded(r, step, by.bounds) : cause_of(&c, r->options.suspect);
     }
-    add_check(r, c);
+    return c;
 }
 
 /* Has a pass made a constant of one element that a stage of this node has as a number? */
@@ -245,17 +245,28 @@ static bool has_number_anew(const replaying *r, const opf_node *node) {
     return false;
 }
 
+/* What the group's stages make of its inputs: of results that the evaluator has not, or that hang on inputs that it has not. */
+static opf_tensor **by_stages(replaying *r, const opf_group *group, const opf_tensor *const *inputs) {
+    int n = (int)group->results.count, *results = OPF_ARRAY(r->arena, int, n + 1);
+    opf_tensor **out = OPF_ARRAY(r->arena, opf_tensor *, n + 1);
+    for (int k = 0; k < n; k++) results[k] = group->results.data[k].stage;
+    opf_status status = opf_eval_stage_list(group->nodes.count ? group->nodes.data[0] : NULL, &group->stages, results, n, inputs, r->symbols, out, r->arena);
+    if (status != OPF_OK && r->status == OPF_OK) r->status = status;
+    return out;
+}
+
 static void check_kernel(replaying *r, const opf_step *step, int index) {
     const opf_group *group = step->nest->group;
     size_t n = group->stages.inputs.count;
     const opf_tensor **inputs = OPF_ARRAY(r->arena, const opf_tensor *, n + 1);
-    bool *inexact = OPF_ARRAY(r->arena, bool, n + 1), known = true;
+    bool *inexact = OPF_ARRAY(r->arena, bool, n + 1), known = true, own = false; /* own: an input is the program's, for the evaluator has no such value */
     for (size_t i = 0; i < n; i++) {
         const opf_value *value = group->stages.inputs.data[i], *read = opf_counterpart_value(r->counterparts, value);
         inputs[i] = value->constant ? value->constant : r->snapshots[i] ? r->snapshots[i] : reference_of(r, value);
         /* a constant that a pass has made, or scaled: it was rounded anew */
         inexact[i] = value->constant ? !read || !read->constant || value->constant->scaling || read->constant->data != value->constant->data : r->snapshots[i] != NULL;
         known = known && inputs[i];
+        own = own || (!value->constant && r->snapshots[i]);
     }
     bool *anew = OPF_ARRAY(r->arena, bool, group->stages.list.count + 1);
     for (size_t s = 0; s < group->stages.list.count; s++) anew[s] = has_number_anew(r, group->stages.list.data[s]->origin);
@@ -265,10 +276,17 @@ static void check_kernel(replaying *r, const opf_step *step, int index) {
         opf_status status = opf_bound_group(&bound, group, r->program->module->pool, inputs, inexact, anew, &schedule, r->symbols, r->arena);
         if (status != OPF_OK && r->status == OPF_OK) r->status = status;
     }
+    opf_tensor **staged = NULL;
     for (size_t k = 0; k < group->results.count; k++) {
         const opf_value *value = group->results.data[k].value;
         measure by = {reference_of(r, value), known && bound.errors ? bound.errors[k] : NULL, bound.errors ? &bound : NULL, known ? inputs : NULL, (int)k};
-        check_result(r, step, index, value, by);
+        opf_group_check c = judge(r, step, index, value, by);
+        if (bound.errors && r->status == OPF_OK && (c.verdict == OPF_GROUP_UNSEEN || (own && c.verdict == OPF_GROUP_BEYOND))) {
+            if (!staged) staged = by_stages(r, group, inputs);
+            by.expected = staged[k];
+            c = judge(r, step, index, value, by);
+        }
+        add_check(r, c);
     }
 }
 
@@ -289,7 +307,7 @@ static void check_recurrent(replaying *r, const opf_step *step, int index) {
     for (size_t k = 0; k < library->ints.count; k++) known = known && opf_dim_eval(library->ints.data[k], r->symbols, &ints[k]);
     if (known) opf_recurrent_bound(&reference, library, ints, in, got, r->arena);
     for (int k = 0; k < node->n_outputs; k++)
-        if (got[k]) check_result(r, step, index, node->outputs[k], (measure){.expected = reference.expected[k], .bounds = reference.bounds[k]});
+        if (got[k]) add_check(r, judge(r, step, index, node->outputs[k], (measure){.expected = reference.expected[k], .bounds = reference.bounds[k]}));
 }
 
 static void check_library(replaying *r, const opf_step *step, int index) {
@@ -299,7 +317,7 @@ static void check_library(replaying *r, const opf_step *step, int index) {
     }
     for (int k = 0; k < step->node->n_outputs; k++) {
         const opf_value *value = step->node->outputs[k];
-        if (value && buffer_of(r, step, value) >= 0) check_result(r, step, index, value, (measure){.expected = reference_of(r, value)});
+        if (value && buffer_of(r, step, value) >= 0) add_check(r, judge(r, step, index, value, (measure){.expected = reference_of(r, value)}));
     }
 }
 

@@ -8,3 +8,5 @@ opfuse verify $models/residual.onnx --hint n=3 --bounds -q | tail -n 1
 opfuse verify $models/three_axes.onnx --hint a=1 --hint b=7 --machine generic -q | tail -n 1
 opfuse verify $models/other_operators.onnx --accuracy=exact --bounds -q | tail -n 1
 opfuse verify $models/squeezed_residual.onnx --hint n=2 --hint w=21 --accuracy=exact --bounds -q | tail -n 1
+# values in another layout, which the evaluator does not have, are held to what their stages make of the program's own numbers
+for model in between_convolutions residual mean_behind; do opfuse verify $models/$model.onnx --bounds -q | grep 'results of groups' | sed 's/: [0-9]* exact, [0-9]* within/: N exact, N within/'; done
