@@ -3,6 +3,8 @@
  * Level 0 stands before the loops, level j inside the first j of them. */
 #include "loop/scheduler.h"
 
+enum { BLOCK = 16, FEWEST_BLOCK = 4, MOST_IN_BLOCKS = 1024, DEAR_ENDS = 40 /* operations an element from which scalar ends are */ };
+
 typedef struct node { int uses, level, temporary; } node;
 
 typedef struct body {
@@ -150,6 +152,33 @@ static void store(body *b, const opf_target *target) {
     else opf_code_store(b->s, innermost, target->buffer, target->offset, value);
 }
 
+/* A loop of open length: in overlapping blocks of 16, of 8 or 4 where it is shorter; shorter still, as it is. */
+static void open_loop(body *b, opf_block *into, const opf_range *range, const opf_block *inner) {
+    static const int64_t sizes[] = {BLOCK, BLOCK / 2, FEWEST_BLOCK};
+    opf_scheduler *s = b->s;
+    opf_pool *pool = s->pool;
+    const opf_expr *count = opf_sub(pool, range->to, range->from), *shorter = NULL;
+    const char *name = s->nest->variables.data[range->variable].name;
+    for (size_t k = 0; k < OPF_COUNT(sizes); k++) {
+        const opf_expr *size = opf_int(pool, sizes[k]), *enough = opf_binary(pool, OPF_OP_LE, size, count);
+        opf_block *block = opf_code_if(s, into, shorter ? opf_binary(pool, OPF_OP_AND, shorter, enough) : enough);
+        int base = opf_variable_new(s, opf_arena_printf(s->arena, "%s_block", name), opf_extent(s, range->variable));
+        int lane = opf_variable_new(s, "lane", size);
+        block = opf_code_loop(s, block, base, range->from, range->to, sizes[k]);
+        const opf_expr *start = opf_min(pool, opf_variable(s, base), opf_sub(pool, range->to, size));
+        int first = opf_variable_new(s, opf_arena_printf(s->arena, "%s_start", name), opf_extent(s, range->variable));
+        opf_code_index(s, block, first, start);
+        opf_block *lanes = opf_code_loop(s, block, lane, opf_int(pool, 0), size, 1);
+        block->list.data[block->list.count - 1]->independent = true;
+        opf_code_index(s, lanes, range->variable, opf_add(pool, opf_variable(s, first), opf_variable(s, lane)));
+        opf_block_append(s, lanes, inner);
+        shorter = opf_binary(pool, OPF_OP_LT, count, size);
+    }
+    opf_block *rest = opf_code_if(s, into, shorter), *inside = opf_code_loop(s, rest, range->variable, range->from, range->to, 1);
+    rest->list.data[rest->list.count - 1]->independent = range->independent;
+    opf_block_append(s, inside, inner);
+}
+
 /* Puts levels `outermost` … into one block, loops between them. */
 static opf_block joined(body *b, int outermost) {
     opf_scheduler *s = b->s;
@@ -158,6 +187,11 @@ static opf_block joined(body *b, int outermost) {
         const opf_range *range = &b->ranges->at[j];
         opf_block block = {0}, *into = b->guard[j] ? opf_code_if(s, &block, b->guard[j]) : &block;
         opf_block_append(s, into, &b->level[j]);
+        if (range->open) {
+            open_loop(b, into, range, &inner);
+            inner = block;
+            continue;
+        }
         opf_block *inside = opf_code_loop(s, into, range->variable, range->from, range->to, range->step > 1 ? range->step : 1);
         into->list.data[into->list.count - 1]->independent = range->independent;
         if (range->step > 1 && range->start != range->variable) opf_code_index(s, inside, range->start, range->at);
@@ -174,8 +208,6 @@ static body prepared(opf_scheduler *s, const opf_ranges *ranges, const opf_targe
 }
 
 /* ---- the innermost loop ---- */
-
-enum { BLOCK = 16, FEWEST_BLOCK = 4, MOST_IN_BLOCKS = 1024 };
 
 static bool reads_any(opf_scheduler *s, const opf_targets *targets) {
     for (size_t i = 0; i < targets->list.count; i++)
@@ -216,6 +248,24 @@ static bool in_blocks(opf_scheduler *s, opf_ranges *ranges, opf_targets *targets
     return true;
 }
 
+typedef struct pricing { int variable; double price; } pricing;
+
+static bool add_price(const opf_expr *e, void *data) {
+    pricing *p = data;
+    bool works = (e->kind == OPF_EXPR_UNARY || e->kind == OPF_EXPR_BINARY) && opf_dtype_is_float((opf_dtype)e->dtype) && opf_expr_has_var(e, p->variable);
+    if (works) p->price += opf_scalar_ops[e->op].flops;
+    return true;
+}
+
+/* A loop over all of an axis of open length, of which scalar code at its end would be a large part: it may be short, and is dear. */
+static bool has_dear_ends(opf_scheduler *s, const opf_range *range, const opf_targets *targets) {
+    pricing p = {range->variable, 0};
+    opf_dim count = opf_sub(s->pool, range->to, range->from);
+    if (range->step > 1 || opf_is_int(count, NULL) || opf_expr_vars(count) || opf_expr_has_load(count) || opf_dim_nominal(count) > MOST_IN_BLOCKS) return false;
+    for (size_t i = 0; i < targets->list.count; i++) opf_expr_visit(s->pool, targets->list.data[i].value, add_price, &p);
+    return p.price >= DEAR_ENDS;
+}
+
 /* Loops of one iteration are none. */
 static void drop_single(opf_scheduler *s, opf_ranges *ranges, opf_targets *targets, int first) {
     for (int j = ranges->count; j-- > first;) {
@@ -239,7 +289,8 @@ static void drop_single(opf_scheduler *s, opf_ranges *ranges, opf_targets *targe
 static void shape_innermost(opf_scheduler *s, opf_ranges *ranges, opf_targets *targets) {
     if (ranges->count == 0 || !stores_apart(s, targets, ranges->at[ranges->count - 1].variable)) return;
     /* strided vectors read beyond their last element, which compilers avoid at the end of a loop: better one end than many */
-    if (!reads_any(s, targets) && opf_reads_whole(s, targets, ranges->at[ranges->count - 1].variable)) in_blocks(s, ranges, targets);
+    bool may_overlap = !reads_any(s, targets) && opf_reads_whole(s, targets, ranges->at[ranges->count - 1].variable);
+    if (may_overlap && !in_blocks(s, ranges, targets)) ranges->at[ranges->count - 1].open = has_dear_ends(s, &ranges->at[ranges->count - 1], targets);
     ranges->at[ranges->count - 1].independent = true;
 }
 
@@ -269,6 +320,7 @@ void opf_body(opf_scheduler *s, opf_block *block, const opf_ranges *loops, const
     drop_single(s, &ranges, &targets, 0);
     shape_innermost(s, &ranges, &targets);
     together = ranges;
+    if (together.count > 0) together.at[together.count - 1].open = false; /* code of many lines */
     more = copy_of(s, &targets);
     bool apart = ranges.count > 0 && ranges.at[ranges.count - 1].independent && !reads_any(s, &targets);
     if (!apart || !opf_take_in_step(s, &together, &more, &order, &enough)) {

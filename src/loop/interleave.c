@@ -182,6 +182,7 @@ static bool check_load(const opf_expr *e, void *data) {
     const opf_expr *coefficient, *rest;
     int64_t stride = 0;
     if (e->kind != OPF_EXPR_LOAD || e->n_args == 0 || !opf_expr_has_var(e->args[0], w->variable)) return true;
+    if (opf_expr_has_load(e->args[0])) return true; /* picked one by one, by what other loads read */
     w->whole = opf_expr_affine(w->s->pool, e->args[0], w->variable, &coefficient, &rest) && opf_is_int(coefficient, &stride) && stride >= 1 && stride <= MOST_PHASES;
     for (int64_t k = 1; k < stride && w->whole; k++) w->whole = reads(w, e, k) || reads(w, e, k - stride);
     return w->whole;

@@ -48,6 +48,7 @@ typedef struct opf_range {
     int start;                 /* with a step: the variable that holds `at`, the start of the iteration's own elements; may be `variable` */
     const opf_expr *at;
     bool independent;
+    bool open;                 /* of unknown length: in blocks where it is long enough (body.c) */
 } opf_range;
 typedef struct opf_ranges { int count; opf_range at[OPF_MOST_AXES]; } opf_ranges;
 

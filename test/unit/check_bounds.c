@@ -1,4 +1,5 @@
 /* Bounds of groups: which positions of an extreme are right, and what a node that stands for several is off by. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -77,7 +78,32 @@ static void a_node_for_several_is_off_by_more(void **state) {
     assert_float_equal(more[1], plain[1] + 2 * 0x1p-24 * 6 + 0.5, 1e-6); /* y = -6 */
 }
 
+/* A number is picked by a sum rounded to an integer: exact where the sum is far from half a step, a neighbour of what is picked near it. */
+static void what_a_near_tie_picks_is_a_neighbour(void **state) {
+    (void)state;
+    static const char text[] = "in x float32 [3]\nin row float32 [4]\nstage s float32 [i=3] : x[i] * 0.1\n"
+                               "stage q uint8 [i=3] : uint8(min(max(round(s[i]), 0.0), 3.0))\nstage y float32 [i=3] : row[int64(q[i])]\nout y\n";
+    const float x[] = {10, 25, 31}, row[] = {-4, 7, 9, 14};
+    for (int finite = 0; finite < 2; finite++) {
+        kernel_case c;
+        case_read(&c, "bounds", text);
+        const float numbers[] = {row[0], row[1], row[2], finite ? row[3] : INFINITY};
+        const opf_tensor *inputs[] = {opf_tensor_new(c.arena, OPF_FLOAT32, 1, (const int64_t[]){3}, x, &(const char *){NULL}),
+                                      opf_tensor_new(c.arena, OPF_FLOAT32, 1, (const int64_t[]){4}, numbers, &(const char *){NULL})};
+        c.group.stages.inputs.data[1]->constant = inputs[1];
+        opf_error_bound bound;
+        assert_int_equal(opf_bound_group(&bound, &c.group, c.pool, inputs, (const bool[]){false, false}, NULL, &(opf_bound_schedule){.winograd = -1}, &(int64_t){0}, c.arena), OPF_OK);
+        if (!finite) {
+            assert_null(bound.errors[0]);
+        } else {
+            static const double expected[] = {0, 5, 0}; /* 2.5 gives 2, which picks 9; its neighbours are 7 and 14. And the rounding of what is stored */
+            for (int i = 0; i < 3; i++) assert_float_equal(opf_tensor_get(bound.errors[0], i), expected[i], 2e-6);
+        }
+        case_free(&c);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(positions_of_near_ties_are_right), cmocka_unit_test(exact_terms_have_one_extreme), cmocka_unit_test(a_node_for_several_is_off_by_more)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_a_near_tie_picks_is_a_neighbour), cmocka_unit_test(positions_of_near_ties_are_right), cmocka_unit_test(exact_terms_have_one_extreme), cmocka_unit_test(a_node_for_several_is_off_by_more)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
