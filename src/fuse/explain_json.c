@@ -19,14 +19,29 @@ json_t *opf_json_text(const char *string) {
 
 static json_t *name_of(const opf_node *node) { return opf_json_text(node ? node->name : NULL); }
 
-/* The model's own nodes that these stand for. */
-static json_t *node_names(opf_node *const *nodes, size_t count) {
+/* The model's own nodes that several of the graph stand for, pieces of one. */
+static opf_map shared_origins(const opf_graph *graph) {
+    opf_map seen = opf_map_new(graph->module->arena), shared = opf_map_new(graph->module->arena);
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const opf_node *node = graph->nodes.data[i];
+        for (int k = 0; k < node->n_origins; k++) {
+            const char *name = opf_intern(graph->module->names, node->origins[k]);
+            opf_map_set(opf_map_has(&seen, name) ? &shared : &seen, name, (void *)(uintptr_t)node);
+        }
+    }
+    return shared;
+}
+
+/* The model's own nodes that these stand for; a piece of one by its own name, for a file of groups is to tell it from the others. */
+static json_t *node_names(opf_node *const *nodes, size_t count, const opf_map *shared) {
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++) {
         const opf_node *node = nodes[i];
+        bool piece = node->n_origins == 0;
         for (int k = 0; k < node->n_origins; k++)
-            json_array_append_new(list, opf_json_text(node->origins[k]));
-        if (node->n_origins == 0)
+            if (opf_map_has(shared, opf_intern(node->graph->module->names, node->origins[k]))) piece = true;
+            else json_array_append_new(list, opf_json_text(node->origins[k]));
+        if (piece)
             json_array_append_new(list, name_of(node));
     }
     return list;
@@ -58,11 +73,12 @@ static json_t *output_names(const opf_group *group) {
 }
 
 static void add_groups(json_t *list, const opf_part *part) {
+    const opf_map shared = shared_origins(part->fusion->graph);
     for (size_t g = 0; g < part->fusion->groups.count; g++) {
         const opf_group *group = part->fusion->groups.data[g];
         json_array_append_new(list, json_pack("{s:i,s:s,s:o,s:o,s:o,s:o,s:o,s:s,s:s,s:I,s:I,s:f,s:o}",
-            "id", part->first_id + group->id, "kind", opf_kind_name(group->kind), "nodes", node_names(group->nodes.data, group->nodes.count),
-            "copied", node_names(group->copied.data, group->copied.count), "ops", operators(group),
+            "id", part->first_id + group->id, "kind", opf_kind_name(group->kind), "nodes", node_names(group->nodes.data, group->nodes.count, &shared),
+            "copied", node_names(group->copied.data, group->copied.count, &shared), "ops", operators(group),
             "inputs", input_names(group), "outputs", output_names(group), "step", opf_step_kind_name(group->step), "rule", group->rule,
             "bytes_before", (json_int_t)group->bytes_before, "bytes_after", (json_int_t)group->bytes_after,
             "flops", group->flops, "graph", opf_json_text(part->fusion->graph->path)));

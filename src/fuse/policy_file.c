@@ -42,8 +42,9 @@ static void learn_names(opf_pinning *pinning) {
         opf_node *node = fuser->graph->nodes.data[i];
         for (int k = 0; k < node->n_origins; k++)
             opf_map_set(&pinning->nodes, opf_intern(fuser->fusion->module->names, node->origins[k]), node);
-        opf_map_set(&pinning->nodes, node->name, node);
     }
+    for (int i = 0; i < fuser->n_nodes; i++) /* its own name is surer than what another, made of the same, stands for */
+        opf_map_set(&pinning->nodes, fuser->graph->nodes.data[i]->name, fuser->graph->nodes.data[i]);
 }
 
 /* NULL where the model has no node of this name: reported. */

@@ -1,5 +1,5 @@
 # status 0
-for model in test/cli/models/join.onnx examples/tour/tour.onnx examples/ppocr_cls_v2/model.onnx; do
+for model in test/cli/models/join.onnx test/data/gates/gru_chunks.onnx test/data/gates/every_other.onnx examples/tour/tour.onnx examples/ppocr_cls_v2/model.onnx; do
   for policy in none tvm best; do
     opfuse explain $root/$model --fuse=$policy --json >groups.json
     opfuse explain $root/$model --fuse=groups.json --json >again.json
