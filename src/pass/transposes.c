@@ -346,7 +346,44 @@ static opf_status finish(opf_turnings *t, size_t n_nodes, opf_node *const *nodes
     return opf_graph_sort(t->graph);
 }
 
+/* What turns a turned value back right behind it hands on what was there before: true where there was such. */
+static bool cancel(const opf_turnings *t) {
+    bool found = false;
+    for (size_t i = 0; i < t->graph->nodes.count; i++) {
+        opf_node *node = t->graph->nodes.data[i], *before = t->at[i].what == TURNS ? node->inputs[0]->producer : NULL;
+        bool back = before && before->graph == t->graph && t->at[before->id].what == TURNS && turns_back(t, node, &t->at[before->id].layout);
+        if (!back || node->outputs[0]->is_output || node->outputs[0]->uses.count == 0)
+            continue;
+        opf_value_replace(node->outputs[0], before->inputs[0]);
+        found = true;
+    }
+    return found;
+}
+
+/* Nodes that turn what nobody reads, latest first. */
+static void remove_unread(const opf_turnings *t) {
+    for (size_t i = t->graph->nodes.count; i-- > 0;) {
+        opf_node *node = t->graph->nodes.data[i];
+        if (t->at[node->id].what == TURNS && node->outputs[0]->uses.count == 0 && !node->outputs[0]->is_output)
+            opf_pass_remove(node, "it is turned back right behind", node->inputs[0]->producer);
+    }
+}
+
+static opf_status meet(opf_graph *graph) {
+    opf_arena *arena = graph->module->arena;
+    opf_turnings t = {.graph = graph, .arena = arena, .n_nodes = graph->nodes.count, .at = OPF_ARRAY(arena, opf_turning, graph->nodes.count + 1)};
+    opf_graph_renumber(graph);
+    opf_status status = study(&t);
+    if (status == OPF_OK && cancel(&t))
+        remove_unread(&t);
+    opf_graph_renumber(graph);
+    return status;
+}
+
 opf_status opf_pass_transposes(opf_graph *graph) {
+    opf_status met = meet(graph);
+    if (met != OPF_OK)
+        return met;
     opf_arena *arena = graph->module->arena;
     size_t n_nodes = graph->nodes.count;
     opf_turnings t = {.graph = graph, .arena = arena, .n_nodes = n_nodes, .at = OPF_ARRAY(arena, opf_turning, n_nodes + 1), .twins = opf_map_new(arena)};

@@ -128,4 +128,12 @@ g = Graph("squeezed_apart", ("x", T.FLOAT, [3, 3, 1, 3]))  # different axes of t
 a, b = g.units("Squeeze", g.line_conv("x", 3, 3), 2), g.units("Squeeze", g.op("Softmax", g.turn("x", [2, 0, 1, 3]), axis=1), 0)
 g.save(3, g.op("Add", a, b))
 
+g = Graph("turned_back_twice", picture)  # nothing between: each reader turns back for itself
+y = g.turn(g.op("MaxPool", g.conv("x", 3, 8), kernel_shape=[3, 3]), LAST)
+g.save(0, g.op("Add", g.conv(g.turn(y, FIRST), 8, 4), g.conv(g.turn(y, FIRST), 8, 4, 1)))
+
+g = Graph("turned_back_once", picture)  # the other reader keeps its transpose
+y = g.turn(g.op("MaxPool", g.conv("x", 3, 8), kernel_shape=[3, 3]), LAST)
+g.save(1, g.conv(g.turn(y, FIRST), 8, 4), g.op("Softmax", y, axis=-1))
+
 json.dump(expected, open(os.path.join(here, "expected.json"), "w"), indent=1)
