@@ -51,8 +51,20 @@ static void print_place(opf_statements *s, int buffer, const opf_expr *offset, o
     opf_text_add(out, "]");
 }
 
+/* Where the element at `offset` of a float16 argument is held as a float; NULL: it is not. */
+static const opf_half_line *line_of(const opf_statements *s, int buffer, const opf_expr *offset, bool stores) {
+    for (int k = 0; k < s->n_lines; k++)
+        if (s->lines[k].buffer == buffer && s->lines[k].offset == offset && s->lines[k].stores == stores) return &s->lines[k];
+    return NULL;
+}
+
 static void print_load(void *data, const opf_expr *load, opf_text *out) {
     opf_statements *s = data;
+    const opf_half_line *half = load->n_args ? line_of(s, load->index, load->args[0], false) : NULL;
+    if (half) {
+        opf_text_printf(out, "%s[%s]", half->name, s->lane);
+        return;
+    }
     const opf_nest_buffer *buffer = &s->nest->buffers.data[load->index];
     if (!is_argument(buffer) || buffer->dtype == opf_dtype_held(buffer->dtype)) {
         print_place(s, load->index, load->n_args ? load->args[0] : NULL, out);
@@ -98,6 +110,8 @@ static void print_body(opf_statements *s, const opf_block *body) {
 
 /* ---- lines of float16 ---- */
 
+enum { ELEMENTS_OF_LINE = 256, LINE_THAT_PAYS = 16 };
+
 /* Is it float16 as memory holds it, and not as a float? */
 static bool holds_codes(const opf_nest_buffer *buffer) { return buffer->dtype == OPF_FLOAT16 && is_argument(buffer); }
 
@@ -128,8 +142,94 @@ static bool print_half_line(opf_statements *s, const opf_code *loop) {
     return true;
 }
 
+static bool take_line(opf_statements *s, const opf_code *loop, int buffer, const opf_expr *offset, bool stores) {
+    if (!holds_codes(&s->nest->buffers.data[buffer]) || !begin_of_run(s, loop, offset) || line_of(s, buffer, offset, stores)) return true;
+    if (s->n_lines == OPF_MOST_HALF_LINES) return false;
+    s->lines[s->n_lines++] = (opf_half_line){buffer, offset, "", stores};
+    return true;
+}
+
+/* Of the loads that an iteration makes in any case. False: too many, or one of what the loop may store. */
+static bool take_loads(opf_statements *s, const opf_code *loop, const opf_expr *e) {
+    if (e->kind == OPF_EXPR_LOAD) {
+        const opf_nest_buffer *buffer = &s->nest->buffers.data[e->index];
+        if (holds_codes(buffer) && buffer->memory == OPF_MEMORY_RESULT) return false;
+        return !e->n_args || take_line(s, loop, e->index, e->args[0], false);
+    }
+    for (int k = 0; k < (e->kind == OPF_EXPR_SELECT ? 1 : e->n_args); k++)
+        if (!take_loads(s, loop, e->args[k])) return false;
+    return true;
+}
+
+static bool reads_result(const opf_statements *s, const opf_expr *e) {
+    if (e->kind == OPF_EXPR_LOAD) return s->nest->buffers.data[e->index].memory == OPF_MEMORY_RESULT && holds_codes(&s->nest->buffers.data[e->index]);
+    for (int k = 0; k < e->n_args; k++)
+        if (reads_result(s, e->args[k])) return true;
+    return false;
+}
+
+/* The lines of float16 that the loop walks along, if it does nothing but compute and store. */
+static bool find_lines(opf_statements *s, const opf_code *loop) {
+    int64_t length;
+    if (s->n_lines || loop->step != 1 || (opf_is_int(opf_sub(s->nest->pool, loop->to, loop->from), &length) && length < LINE_THAT_PAYS)) return false;
+    bool fine = true;
+    for (size_t i = 0; i < loop->body.list.count && fine; i++) {
+        const opf_code *store = loop->body.list.data[i];
+        fine = store->kind == OPF_CODE_STORE && !reads_result(s, store->value) && take_loads(s, loop, store->value) &&
+               (!store->offset || take_line(s, loop, store->buffer, store->offset, true));
+    }
+    if (!fine) s->n_lines = 0;
+    return s->n_lines > 0;
+}
+
+static void print_lines(opf_statements *s, const opf_code *loop, const char *begin, const char *count, bool stores) {
+    const char *variable = s->variables[loop->variable];
+    s->variables[loop->variable] = begin;
+    for (int k = 0; k < s->n_lines; k++) {
+        opf_half_line *half = &s->lines[k];
+        opf_run run = {half->buffer, half->offset};
+        if (half->stores != stores) continue;
+        int lines = s->n_lines;
+        s->n_lines = 0; /* offsets may be read from memory themselves */
+        const char *place = run_text(s, &run);
+        s->n_lines = lines;
+        if (stores) line(s, "opf_store_line_f16(%s, %s, %s);", place, half->name, count);
+        else line(s, "opf_load_line_f16(%s, %s, %s);", half->name, place, count);
+    }
+    s->variables[loop->variable] = variable;
+}
+
+/* A loop over float16 goes in pieces: floats are made of the lines that it reads, it works on floats, and they are made float16 behind it. A loop of its own
+ * conversions would go by as many elements as two bytes ask for, and take some thirty operations for each of them. */
+static bool print_loop_of_lines(opf_statements *s, const opf_code *loop) {
+    if (!find_lines(s, loop)) return false;
+    size_t mark = opf_names_mark(&s->names);
+    const char *from = text_of(s, loop->from, false), *to = text_of(s, loop->to, false), *to_operand = text_of(s, loop->to, true);
+    const char *begin = opf_names_take(&s->names, "", "begin"), *count = opf_names_take(&s->names, "", "count");
+    line(s, "for (int64_t %s = %s; %s < %s; %s += %d) {", begin, from, begin, to, begin, ELEMENTS_OF_LINE);
+    s->indent++;
+    line(s, "const int64_t %s = opf_min_i64(%s - %s, %d);", count, to_operand, begin, ELEMENTS_OF_LINE);
+    for (int k = 0; k < s->n_lines; k++) {
+        s->lines[k].name = opf_names_take(&s->names, "", "line");
+        line(s, "_Alignas(64) float %s[%d];", s->lines[k].name, ELEMENTS_OF_LINE);
+    }
+    declare(s, loop->variable);
+    const char *name = s->variables[loop->variable];
+    print_lines(s, loop, begin, count, false);
+    s->lane = opf_arena_printf(s->names.arena, "%s - %s", name, begin);
+    if (loop->independent) line(s, "OPF_INDEPENDENT");
+    line(s, "for (int64_t %s = %s; %s < %s + %s; %s++) {", name, begin, name, begin, count, name);
+    print_body(s, &loop->body);
+    print_lines(s, loop, begin, count, true);
+    s->n_lines = 0;
+    s->indent--;
+    line(s, "}");
+    opf_names_release(&s->names, mark);
+    return true;
+}
+
 static void print_loop(opf_statements *s, const opf_code *code) {
-    if (print_half_line(s, code)) return;
+    if (print_half_line(s, code) || print_loop_of_lines(s, code)) return;
     size_t mark = opf_names_mark(&s->names);
     const char *from = text_of(s, code->from, false), *to = text_of(s, code->to, false);
     declare(s, code->variable);
@@ -202,6 +302,11 @@ static void print_store(opf_statements *s, const opf_code *code) {
     const opf_nest_buffer *buffer = &s->nest->buffers.data[code->buffer];
     const opf_expr *rest = NULL;
     const char *how = code->declares ? NULL : compound(code, &rest);
+    const opf_half_line *half = code->offset ? line_of(s, code->buffer, code->offset, true) : NULL;
+    if (half) { /* rounded when the line is stored */
+        line(s, "%s[%s] = %s;", half->name, s->lane, text_of(s, opf_emit_unrounded(code->value), false));
+        return;
+    }
     bool as_code = opf_emit_is_narrow(buffer->dtype) && is_argument(buffer);
     const char *value = as_code ? code_of(s, code->value) : text_of(s, rest ? rest : code->value, false);
     begin_line(s);

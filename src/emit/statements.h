@@ -5,6 +5,10 @@
 #include "emit/names.h"
 #include "emit/spelling.h"
 
+/* Elements of a float16 argument that a loop works on as floats, in an array `name` from the loop's variable `begin` on. */
+typedef struct opf_half_line { int buffer; const opf_expr *offset; const char *name; bool stores; } opf_half_line;
+enum { OPF_MOST_HALF_LINES = 8 };
+
 typedef struct opf_statements {
     const opf_nest *nest;
     opf_names names;
@@ -14,6 +18,9 @@ typedef struct opf_statements {
     bool uses_parts;
     bool stores_past;            /* past the caches: to be ended */
     const char *unit, *share;    /* names: of the innermost unit and of the share that it runs through */
+    int n_lines;                 /* of the loop that is being printed */
+    opf_half_line lines[OPF_MOST_HALF_LINES];
+    const char *lane;            /* their index, text */
     int indent;
     opf_text *out;
 } opf_statements;

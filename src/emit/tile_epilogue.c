@@ -74,15 +74,13 @@ static bool is_read_on(const opf_tile_printer *p, const opf_expr *const *bodies,
     return false;
 }
 
-static const opf_expr *unrounded(const opf_expr *e) { return e->kind == OPF_EXPR_CAST && e->args[0]->dtype == OPF_FLOAT32 ? e->args[0] : e; }
-
 static void print_element(opf_tile_printer *p, const opf_expr *const *bodies) {
     for (size_t i = 0; i < p->tile->epilogue.count; i++) {
         const opf_tile_stage *stage = &p->tile->epilogue.data[i];
         if (p->part_of && p->part_of[stage->stage] != p->part) continue;
         bool narrow = opf_emit_is_narrow(stage->dtype);
         if (p->stores_line && i + 1 == p->tile->epilogue.count) { /* rounded when the line is stored */
-            opf_tile_line(p, "sums[i] = %s;", opf_tile_text(p, unrounded(bodies[i])));
+            opf_tile_line(p, "sums[i] = %s;", opf_tile_text(p, opf_emit_unrounded(bodies[i])));
             continue;
         }
         if (narrow && stage->result >= 0 && !is_read_on(p, bodies, i)) { /* rounded once, to the code */
@@ -256,7 +254,7 @@ static bool may_store_line(opf_tile_printer *p) {
 
 /* Are the sums what is stored? */
 static bool stores_sums(const opf_tile_printer *p, const opf_expr *const *bodies) {
-    const opf_expr *value = unrounded(bodies[p->tile->epilogue.count - 1]);
+    const opf_expr *value = opf_emit_unrounded(bodies[p->tile->epilogue.count - 1]);
     return p->stores_line && p->tile->epilogue.count == 1 && value->kind == OPF_EXPR_LOAD && value->index == p->n_inputs + p->tile->anchor;
 }
 
