@@ -1,4 +1,6 @@
 /* What follows a contraction's sums, on a block of them while it is in the cache: plain loops that the compiler vectorises. */
+#include <string.h>
+
 #include "emit/tile_internal.h"
 
 static const char *print(opf_tile_printer *p, const opf_expr *e) { return opf_tile_operand_text(p, e); }
@@ -258,15 +260,20 @@ static bool stores_sums(const opf_tile_printer *p, const opf_expr *const *bodies
     return p->stores_line && p->tile->epilogue.count == 1 && value->kind == OPF_EXPR_LOAD && value->index == p->n_inputs + p->tile->anchor;
 }
 
-/* The loop over the columns of a line, the first of them `first`, and what comes behind it. */
+/* The loop over the columns of a line, the first of them `first`, and what comes behind it. Where a line is stored, elements may do without the column's number. */
 static void print_columns(opf_tile_printer *p, const opf_expr *const *bodies, const char *first, const char *count) {
     int column = opf_tile_first_depth(p->tile) - 1;
     const char *name = p->names[column];
     if (!stores_sums(p, bodies)) {
         print_independence(p);
         opf_tile_open(p, "for (int64_t i = 0; i < %s; i++)", count);
-        opf_tile_line(p, "const int64_t %s = %s%si;", name, first, *first ? " + " : "");
+        opf_text elements = {0}, *out = p->out;
+        p->out = &elements;
         print_elements(p, bodies);
+        p->out = out;
+        if (strstr(opf_text_string(&elements), name)) opf_tile_line(p, "const int64_t %s = %s%si;", name, first, *first ? " + " : "");
+        opf_text_add(p->out, opf_text_string(&elements));
+        opf_text_free(&elements);
         opf_tile_close(p);
     }
     if (!p->stores_line) return;

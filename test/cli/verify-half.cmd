@@ -11,3 +11,6 @@ verify pictures --machine x86-64-v3 --hint h=40 --hint w=70
 verify products --machine x86-64-v3 --hint m=1 --hint k=1 --hint n=50
 verify pictures --machine generic --hint h=7 --hint w=11
 verify along_a_line --accuracy=exact --hint w=33
+# What is built of them compiles without a warning.
+opfuse build $models/along_a_line.onnx -o plain/ --target x86-64-v3 -q > /dev/null
+gcc -std=c11 -Wall -Wextra -Werror -Wno-psabi -march=x86-64-v3 -fsyntax-only plain/model.c && echo no warning
