@@ -156,6 +156,7 @@ static int extra_columns(const opf_tiler *tiler) {
     int64_t columns, lanes = tiler->nest->machine->lanes;
     if (tile->words) return 0; /* in the lanes of the rows stand sums of floats */
     if (!opf_tile_reads_rows(tile) || !opf_is_int(tile->columns, &columns) || columns < lanes || columns > MOST_BLOCK_COLUMNS - lanes) return 0;
+    if (tile->b.source == OPF_SOURCE_COPY && tiler->nest->machine->l2_bytes / 4 / nominal(tile->depth) < columns) return 0; /* a copy so large is cut */
     return columns % lanes <= OPF_TILE_MOST_EXTRA ? (int)(columns % lanes) : 0;
 }
 
@@ -280,7 +281,7 @@ static void choose_blocks(opf_tiler *tiler) {
     tile->block_columns = most(1, 256 / panel) * panel;
     if (opf_is_int(tile->columns, &known) && tile->b.source != OPF_SOURCE_WINDOW) tile->block_columns = least(tile->block_columns, columns);
     int64_t wanted = opf_tiler_wanted(tiler, OPF_KNOB_BLOCK_COLUMNS, panel, tile->block_columns);
-    if (!tile->extra || wanted >= columns) tile->block_columns = wanted; /* extra columns stay with their panel */
+    tile->block_columns = tile->extra ? columns : wanted; /* extra columns stay with their panel */
     set_block_rows(tiler);
     bool depth_known = opf_is_int(tile->depth, &depth);
     int64_t steps = steps_in_cache(tiler);
@@ -341,7 +342,9 @@ static void choose_column_chunk(opf_tiler *tiler) {
         return;
     }
     int64_t panel = (int64_t)tile->width * tiler->nest->machine->lanes;
-    if (tile->b.source == OPF_SOURCE_WINDOW) {
+    if (tile->extra) {
+        tile->column_chunk = opf_int(tiler->pool, tile->block_columns); /* all: each tile stores the extra sums at one place, behind its panel */
+    } else if (tile->b.source == OPF_SOURCE_WINDOW) {
         opf_dim extent = tile->axes[opf_tile_first_column(tile)].extent;
         tile->column_chunk = even_chunk(tiler, extent, window_lines(tiler), tile->n_column == 2 ? 1 : panel);
     } else if (tile->b.source == OPF_SOURCE_PANELS) {
@@ -354,7 +357,7 @@ static void choose_column_chunk(opf_tiler *tiler) {
         bool copies = tile->b.source == OPF_SOURCE_COPY;
         if (copies) about = least(about, most(panel, tiler->nest->machine->l2_bytes / 4 / nominal(tile->depth)));
         int64_t shared = ceil_div(nominal(tile->columns), ceil_div(OPF_TILE_FEW_UNITS, least(others, OPF_TILE_FEW_UNITS)));
-        if ((copies || tile->a.source == OPF_SOURCE_PANELS) && !tile->extra) about = least(about, round_up(shared, panel));
+        if (copies || tile->a.source == OPF_SOURCE_PANELS) about = least(about, round_up(shared, panel));
         tile->column_chunk = even_chunk(tiler, tile->columns, about, panel);
     }
 }

@@ -160,6 +160,8 @@ static void scaled_1x1(tile_case *c, opf_dim batch, opf_dim channels, opf_dim h,
 static void scaled_1x1_small(tile_case *c) { scaled_1x1(c, n(c, 1), n(c, 40), n(c, 7), n(c, 7), 22, false); }
 static void scaled_1x1_wide(tile_case *c) { scaled_1x1(c, n(c, 2), n(c, 36), n(c, 19), n(c, 23), 37, false); }
 static void scaled_1x1_deep(tile_case *c) { scaled_1x1(c, n(c, 1), n(c, 1100), n(c, 6), n(c, 11), 18, false); }
+/* a few columns behind the last whole vector, in a copy of more than L2 */
+static void scaled_1x1_extra(tile_case *c) { scaled_1x1(c, n(c, 1), n(c, 2048), n(c, 14), n(c, 14), 24, false); }
 static void scaled_1x1_symbolic(tile_case *c) { scaled_1x1(c, s(c, "N", 2), n(c, 24), s(c, "H", 9), s(c, "W", 13), 20, false); }
 static void scaled_1x1_by_column(tile_case *c) { scaled_1x1(c, n(c, 1), n(c, 24), n(c, 9), n(c, 13), 20, true); }
 static void product_prologue(tile_case *c) {
@@ -224,7 +226,7 @@ static const row rows[] = {
     ROW(conv_dilated_strided), ROW(conv_5x5_stride_3), ROW(conv_stem), ROW(conv_stride_beyond_kernel), ROW(conv_small_map), ROW(conv_groups),
     ROW(conv_batch), ROW(conv_symbolic), ROW(conv_1x1_symbolic), ROW(conv_runtime_weights), ROW(conv_deep), ROW(conv_row_kernel),
     ROW(conv_column_kernel), ROW(conv_1d), ROW(conv_epilogue), ROW(conv_1x1_epilogue), ROW(matmul_gelu), ROW(conv_1x1_by_column),
-    ROW(conv_prologue), ROW(product_prologue), ROW(scaled_1x1_small), ROW(scaled_1x1_wide), ROW(scaled_1x1_deep),
+    ROW(conv_prologue), ROW(product_prologue), ROW(scaled_1x1_small), ROW(scaled_1x1_wide), ROW(scaled_1x1_deep), ROW(scaled_1x1_extra),
     ROW(scaled_1x1_symbolic), ROW(scaled_1x1_by_column), ROW(attention_scores), ROW(transposed_2x2),
     ROW(transposed_2x2_symbolic), ROW(transposed_4x4), ROW(heads_joined),
 };
@@ -344,9 +346,30 @@ static void extra_columns(void **state) {
     }
 }
 
+/* A tile stores the sums of its extra columns at one place, behind its panel: nothing may cut the columns, however large the copy of B. */
+static void extra_columns_are_not_cut(void **state) {
+    (void)state;
+    static const int64_t depths[] = {16, 256, 600, 1000, 1300, 2048, 5000}, widths[] = {33, 81, 129, 193, 225, 241, 244};
+    int extra = 0;
+    for (size_t m = 0; m < opf_machine_count(); m++)
+        for (size_t i = 0; i < OPF_COUNT(depths) * OPF_COUNT(widths); i++) {
+            int64_t columns = widths[i % OPF_COUNT(widths)], known = 0;
+            tile_case *c = tile_case_new();
+            const char *why = NULL;
+            scaled_1x1(c, n(c, 1), n(c, depths[i / OPF_COUNT(widths)]), n(c, 1), n(c, columns), 64, false);
+            if (tile_schedule(c, opf_machine_at(m)->name, &why) && c->nest.tile->extra) {
+                extra++;
+                assert_true(opf_is_int(c->nest.tile->column_chunk, &known) && known >= columns);
+                assert_true(c->nest.tile->block_columns >= columns);
+            }
+            tile_case_free(c);
+        }
+    assert_true(extra > 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(extra_columns),
+        cmocka_unit_test(extra_columns), cmocka_unit_test(extra_columns_are_not_cut),
         cmocka_unit_test(refused),
         cmocka_unit_test(asks_ahead),
         cmocka_unit_test(transposed_window),
