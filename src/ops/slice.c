@@ -18,6 +18,12 @@ static bool is_far(const opf_expr *bound, bool high) {
     return opf_is_int(bound, &value) && (high ? value >= INT32_MAX : value <= INT32_MIN);
 }
 
+/* As the end of a backward slice these two alone are read as "to the end": other numbers beyond the axis take nothing. */
+static bool is_largest(const opf_expr *bound) {
+    int64_t value;
+    return opf_is_int(bound, &value) && (value == INT32_MAX || value == INT64_MAX);
+}
+
 /* A bound counted from the end where it is negative, not yet clamped. */
 static const opf_expr *from_start(opf_call *call, const opf_expr *bound, opf_dim extent) {
     int64_t value;
@@ -60,7 +66,7 @@ static slice_axis backward(opf_call *call, opf_dim extent, const opf_expr *start
     if (is_far(start, false)) start = zero;
     bool from_last = is_far(start, true) || opf_is_value(start, -1); /* where there is none, the result is empty, too */
     if (!from_last) out.first = opf_call_at_most_dim(call, opf_call_at_least(call, from_start(call, start, extent), zero, short_axis), top, short_axis);
-    if (is_far(end, false) || is_far(end, true)) last = before;
+    if (is_far(end, false) || is_largest(end)) last = before;
     else last = opf_call_at_least(call, from_start(call, end, extent), before, short_axis);
     opf_dim span = opf_call_at_least(call, opf_sub(pool, out.first, last), zero, short_axis);
     out.length = opf_ceildiv(pool, span, opf_call_int(call, -step));

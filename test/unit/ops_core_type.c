@@ -192,6 +192,20 @@ static void test_an_equality_of_expressions_becomes_one_size(void **state) {
     free_module(module);
 }
 
+/* The largest integer of 32 bits is "to the end" also for a backward slice; any other number behind the axis takes nothing. */
+static void test_ends_of_backward_slices(void **state) {
+    (void)state;
+    static const struct { double end; const char *type; } ends[] = {{INT32_MAX, "float32[5]"}, {0x1p31, "float32[0]"}, {0x1p40, "float32[0]"}, {7, "float32[0]"}, {-0x1p40, "float32[5]"}, {1, "float32[3]"}};
+    for (size_t i = 0; i < OPF_COUNT(ends); i++) {
+        opf_module *module = new_module();
+        opf_value *x = input(module, "x", OPF_FLOAT32, "5");
+        opf_node *cut = NODE(module, "Slice", 13, x, INTS(module, -1), INTS(module, ends[i].end), INTS(module, 0), INTS(module, -1));
+        assert_int_equal(opf_graph_type(module, NULL, 0), OPF_OK);
+        assert_string_equal(type_of(cut->outputs[0]), ends[i].type);
+        free_module(module);
+    }
+}
+
 static void test_input_without_shape(void **state) {
     (void)state;
     opf_module *module = new_module();
@@ -235,6 +249,7 @@ int main(void) {
         cmocka_unit_test(test_content_of_a_select),
         cmocka_unit_test(test_sizes_come_back_from_narrow_types),
         cmocka_unit_test(test_an_equality_of_expressions_becomes_one_size),
+        cmocka_unit_test(test_ends_of_backward_slices),
         cmocka_unit_test(test_input_without_shape),
         cmocka_unit_test(test_typing_again_keeps_symbols),
     };
