@@ -17,6 +17,7 @@ typedef struct verifying {
     opf_eval *eval;
     opf_text text;
     size_t compared, failed, skipped;
+    size_t apart, beyond; /* of `failed`: against the evaluator; groups beyond their bounds */
 } verifying;
 
 /* ---- tolerances ---- */
@@ -83,13 +84,19 @@ static void compare(verifying *v, const opf_array *got, const char *name, const 
     print_comparison(v, name, against, expected, &c);
 }
 
+static void compare_with_evaluator(verifying *v, const opf_array *got, const char *name, const opf_tensor *reference) {
+    size_t failed = v->failed;
+    compare(v, got, name, reference, against_evaluator(v), "the evaluator");
+    v->apart += v->failed - failed;
+}
+
 /* ---- all of them ---- */
 
 static void compare_outputs(verifying *v) {
     const opf_graph *graph = v->graph;
     for (size_t i = 0; i < v->n_model_outputs; i++) {
         const opf_tensor *reference = opf_eval_value(v->eval, graph->outputs.data[i]);
-        if (reference) compare(v, &v->outputs[i], graph->output_names.data[i], reference, against_evaluator(v), "the evaluator");
+        if (reference) compare_with_evaluator(v, &v->outputs[i], graph->output_names.data[i], reference);
         const opf_tensor *expected;
         const opf_array *given = v->options->expected ? &v->options->expected[i] : NULL;
         if (given && (given->data || given->kind != OPF_ARRAY_TENSOR) && opf_array_value(&expected, given, graph->outputs.data[i]->list, v->arena, v->model->context->diags) == OPF_OK)
@@ -102,7 +109,7 @@ static void compare_stored(verifying *v) {
     for (size_t i = v->n_model_outputs; i < v->n_outputs; i++) {
         const opf_value *value = opf_value_find(v->graph, v->outputs[i].name);
         const opf_tensor *reference = value ? opf_eval_value(v->eval, value) : NULL;
-        if (reference) compare(v, &v->outputs[i], value->name, reference, against_evaluator(v), "the evaluator");
+        if (reference) compare_with_evaluator(v, &v->outputs[i], value->name, reference);
         else v->skipped++;
     }
 }
@@ -156,10 +163,18 @@ static opf_status explain_groups(verifying *v, const opf_array *inputs) {
     opf_replay replay;
     opf_bisection b = {v->model, v->session, v->graph, v->eval, inputs, v->arena, &v->text};
     opf_status status = opf_bisect_groups(&b, v->options->all, &replay);
+    size_t open = 0;
     for (size_t i = 0; status == OPF_OK && i < replay.checks.count; i++) {
+        opf_group_verdict verdict = replay.checks.data[i].verdict;
         v->compared++;
-        v->failed += replay.checks.data[i].verdict == OPF_GROUP_BEYOND;
+        v->beyond += verdict == OPF_GROUP_BEYOND;
+        open += verdict != OPF_GROUP_BEYOND && verdict != OPF_GROUP_EXACT && verdict != OPF_GROUP_WITHIN;
     }
+    if (status == OPF_OK && v->apart && !v->beyond) {
+        if (open) opf_text_printf(&v->text, "no group is beyond its bound, and %zu results have none\n", open);
+        else opf_text_add(&v->text, "each group is within its bound: what differs from the evaluator is rounding that adds up from group to group\n");
+    }
+    v->failed += v->beyond;
     return status == OPF_OK && v->options->bisect ? opf_bisect_fault(&b, &replay) : status;
 }
 
@@ -182,6 +197,8 @@ static opf_status verify(verifying *v, const opf_array *inputs) {
     if (v->options->bounds || v->options->bisect) status = explain_groups(v, inputs);
     if (status != OPF_OK) return status;
     if (v->skipped) opf_text_printf(&v->text, "%zu stored values have no counterpart in the model as read\n", v->skipped);
+    /* it may be a fault, or rounding that the model amplifies */
+    if (v->apart && !v->options->bounds && !v->options->bisect) opf_text_add(&v->text, "hint: --bounds tells rounding that adds up from a group at fault, --bisect names the operator\n");
     opf_text_printf(&v->text, "%s: %zu of %zu comparisons hold\n", v->failed ? "DIFFERS" : "right", v->compared - v->failed, v->compared);
     return v->failed ? OPF_ERROR_MISMATCH : OPF_OK;
 }
