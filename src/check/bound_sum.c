@@ -154,6 +154,7 @@ static int add_sum_of_products(opf_bounding *b, const opf_stage *stage, double n
 /* Infinite where a term, or the terms' magnitudes together, may be more than a float32 accumulator holds. */
 int opf_bound_sum(opf_bounding *b, const opf_stage *stage, const opf_expr *term) {
     double u = roundoff(stage->accumulator), n = opf_bound_terms(b, stage), roundings = n - 1 < 6 * sqrt(n) ? n - 1 : 6 * sqrt(n);
+    if (term && roundings < 1) roundings = 1; /* of one term that is off: the evaluator's and the program's are rounded apart */
     int sum = u > 0 ? add_sum_of_products(b, stage, n, roundings) : -1;
     if (sum < 0) sum = add_sum_of(b, stage, term, roundings);
     if (sum < 0 || stage->accumulator != OPF_FLOAT32 || roundings <= 0) return sum;

@@ -128,19 +128,35 @@ static running combine(opf_pool *pool, opf_combiner combiner, running so_far, ru
     return (running){opf_binary(pool, plain[combiner], so_far.value, next.value), NULL};
 }
 
+/* Sums and products of float32 constants are rounded once, as the evaluator does; under `exact` at each term, as it does there. */
+typedef struct once { bool applies; double total; } once;
+
+static once once_of(const opf_call *call, const opf_stage *stage) {
+    bool real = stage->accumulator == OPF_FLOAT32 && stage->dtype == OPF_FLOAT32 && (stage->combiner == OPF_COMBINE_SUM || stage->combiner == OPF_COMBINE_PROD);
+    return (once){real && !opf_module_is_exact(call->module), stage->combiner == OPF_COMBINE_PROD};
+}
+
+static void add_once(once *o, const opf_stage *stage, const opf_expr *term) {
+    o->applies = o->applies && term->kind == OPF_EXPR_FLOAT;
+    if (o->applies) o->total = stage->combiner == OPF_COMBINE_SUM ? o->total + term->real : o->total * term->real;
+}
+
 static const opf_expr *reduce_stage(evaluation *evaluation, const opf_stage *stage, const opf_expr **position) {
     opf_pool *pool = evaluation->call->pool;
     int count = stage->n_axes + stage->n_reduce;
     int64_t terms = constant_size(stage->n_reduce, stage->extents + stage->n_axes, evaluation->most_terms);
     if (terms <= 0) return terms == 0 ? empty_reduction(pool, stage) : NULL;
     running result = {NULL, NULL};
+    once total = once_of(evaluation->call, stage);
     for (int64_t term = 0; term < terms; term++) {
         set_position(pool, stage->n_axes, stage->n_reduce, stage->extents, term, position);
         running next = {body_at(evaluation, stage->body, count, position), NULL};
         if (stage->second && next.value) next.index = body_at(evaluation, stage->second, count, position);
         if (!next.value || (stage->second && !next.index)) return NULL;
         result = combine(pool, stage->combiner, result, next);
+        add_once(&total, stage, next.value);
     }
+    if (total.applies) return opf_real(pool, OPF_FLOAT32, total.total);
     const opf_expr *value = stage->second ? result.index : result.value;
     return value->dtype == stage->dtype ? value : opf_cast(pool, stage->dtype, value);
 }
