@@ -10,7 +10,7 @@
 
 enum {
     BYTES = 256,
-    VERSION = 13,    /* of Cast and Gather: their meaning is the same in later ones */
+    LEAST_VERSION = 9, /* of Cast and Gather, from which on they mean what they do today */
     LEAST_WORK = 20, /* flops (opf_scalar_ops) that a look-up must save: docs/decisions/0153-tables-of-bytes.md has the figures */
 };
 
@@ -247,7 +247,7 @@ static void choose(opf_tables *t, opf_node *node) {
 
 /* A new node in the place of `like`, with one result. */
 static opf_node *new_node(const opf_node *like, const char *role, const char *op, int n_inputs) {
-    opf_node *made = opf_node_new(like->graph, opf_arena_printf(like->graph->module->arena, "%s/%s", like->name, role), op, "", VERSION, n_inputs, 1);
+    opf_node *made = opf_node_new(like->graph, opf_arena_printf(like->graph->module->arena, "%s/%s", like->name, role), op, "", opf_pass_version(like->graph, LEAST_VERSION), n_inputs, 1);
     made->index = like->index;
     return made;
 }

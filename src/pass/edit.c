@@ -3,6 +3,14 @@
 
 #include <stdio.h>
 
+int opf_pass_version(const opf_graph *graph, int least) {
+    enum { USUAL = 13 };
+    const opf_module *module = graph->module;
+    for (size_t i = 0; i < module->opsets.count; i++)
+        if (!*module->opsets.data[i].domain && module->opsets.data[i].version >= least) return module->opsets.data[i].version;
+    return USUAL;
+}
+
 void opf_pass_note(const opf_node *node, const char *format, ...) {
     char message[512];
     va_list arguments;

@@ -17,6 +17,9 @@ opf_status opf_pass_transposes(opf_graph *graph);
 
 /* A note at a node: why a pass leaves it as it is. */
 void opf_pass_note(const opf_node *node, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The version of ONNX's own operators that the model imports, for a node that a pass makes: a function of the model, in which the group may
+ * be written, can import no other. 13 where that is older than `least`, from which on the operator means what the pass writes. */
+int opf_pass_version(const opf_graph *graph, int least);
 /* Records that the node went out, into `into` (NULL: nowhere), and takes it out. Its results must be unused. */
 void opf_pass_remove(opf_node *node, const char *why, const opf_node *into);
 /* Is the value used by one node's input only, inside its own graph, and no output? */

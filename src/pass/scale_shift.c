@@ -37,13 +37,14 @@ static opf_value *numbers_of(const opf_node *node, const opf_affine *affine, con
     return opf_constant_like(node->graph, result->dtype, rank, dims, numbers);
 }
 
+enum { BROADCASTS = 7 }; /* version of Mul and Add from which on operands are broadcast */
+
 /* The node computes `op` of two operands and nothing else. */
 static opf_status become(opf_node *node, const char *op, opf_value *x, opf_value *constant) {
-    enum { VERSION = 13 }; /* meaning the same in later ones */
     for (int i = 0; i < node->n_inputs; i++)
         opf_node_set_input(node, i, NULL);
     node->op = opf_intern(node->graph->module->names, op);
-    node->opset = VERSION;
+    node->opset = opf_pass_version(node->graph, BROADCASTS);
     node->n_attrs = 0;
     node->n_inputs = 2;
     node->n_outputs = 1;
@@ -57,7 +58,7 @@ static opf_node *scaling_node(const opf_affine_run *run) {
     opf_node *first = run->nodes.data[0];
     if (run->nodes.count > 1)
         return first;
-    opf_node *made = opf_node_new(first->graph, opf_arena_printf(first->graph->module->arena, "%s/scale", first->name), "Mul", "", first->opset, 2, 1);
+    opf_node *made = opf_node_new(first->graph, opf_arena_printf(first->graph->module->arena, "%s/scale", first->name), "Mul", "", opf_pass_version(first->graph, BROADCASTS), 2, 1);
     made->index = first->index;
     opf_node_set_output(made, 0, opf_value_new(first->graph, NULL));
     return made;
