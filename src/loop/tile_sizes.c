@@ -203,7 +203,7 @@ static void search_extra(const opf_tiler *tiler, int64_t rows, double cycles, in
  * cycles as measured. */
 static void prefer_direct(const opf_tiler *tiler, int64_t rows, int64_t vectors, double cycles, int *out_height, int *out_width) {
     enum { BLOCK_VECTOR = 8 };
-    int height, width;
+    int height = *out_height, width = *out_width;
     if (!may_store_direct(tiler) || covers_rows(tiler->tile, *out_height)) return;
     double direct = search_tile(tiler->nest->machine, rows, true, vectors, tiler->tile->interleave, true, &height, &width);
     if (direct == 0 || (direct - cycles) * (double)nominal(tiler->tile->depth) > BLOCK_VECTOR * (double)(rows * vectors)) return;
