@@ -75,17 +75,10 @@ static bool takes_anything(const opf_step *step) {
     return step->kind == OPF_RUN_KERNEL || step->kind == OPF_RUN_COPY || step->kind == OPF_RUN_FILL || (step->kind == OPF_RUN_LIBRARY && opf_is_recurrent(step->library));
 }
 
-static bool is_direct(const opf_expr *e, void *data) {
-    (void)data;
-    for (int k = 0; e->kind == OPF_EXPR_LOAD && k < e->n_args; k++)
-        if (opf_expr_has_load(e->args[k])) return false;
-    return true;
-}
-
 /* Are positions that a kernel reads in its operands? */
 static bool reads_where_told(const opf_group *group) {
     for (size_t i = 0; i < group->stages.list.count; i++)
-        if (!opf_expr_visit(NULL, group->stages.list.data[i]->body, is_direct, NULL)) return true;
+        if (opf_expr_picks(group->stages.list.data[i]->body)) return true;
     return false;
 }
 

@@ -19,12 +19,10 @@ static bool body_is_flat(opf_tile_printer *p, const opf_expr *e);
 
 /* What is picked by an element walks as that element is read. */
 static bool load_is_flat(opf_tile_printer *p, const opf_expr *load) {
-    bool picks = false, flat = true;
-    for (int k = 0; k < load->n_args; k++) {
-        picks = picks || opf_expr_has_load(load->args[k]);
-        flat = flat && body_is_flat(p, load->args[k]);
-    }
-    return picks ? flat : walks_flat(p, p->group->stages.inputs.data[load->index], load->args);
+    if (!opf_expr_picks(load)) return walks_flat(p, p->group->stages.inputs.data[load->index], load->args);
+    for (int k = 0; k < load->n_args; k++)
+        if (!body_is_flat(p, load->args[k])) return false;
+    return true;
 }
 
 /* Column variables stand in loads' indices only, and there as one flat index. */
@@ -221,16 +219,9 @@ static void print_elements(opf_tile_printer *p, const opf_expr *const *bodies) {
     p->names[last] = name;
 }
 
-static bool is_no_pick(const opf_expr *e, void *data) {
-    (void)data;
-    for (int k = 0; k < e->n_args && e->kind == OPF_EXPR_LOAD; k++)
-        if (opf_expr_has_load(e->args[k])) return false;
-    return true;
-}
-
 static bool picks(const opf_tile_printer *p) {
     for (size_t i = 0; i < p->tile->epilogue.count; i++)
-        if (!opf_expr_visit(p->pool, p->tile->epilogue.data[i].body, is_no_pick, NULL)) return true;
+        if (opf_expr_picks(p->tile->epilogue.data[i].body)) return true;
     return false;
 }
 

@@ -163,6 +163,7 @@ bool opf_expr_affine(opf_pool *pool, const opf_expr *e, int variable, const opf_
 
 bool opf_expr_has_var(const opf_expr *e, int variable);
 bool opf_expr_has_load(const opf_expr *e);
+bool opf_expr_picks(const opf_expr *e); /* reads it an element at a position that another load tells? */
 uint64_t opf_expr_vars(const opf_expr *e); /* set of variables (positions < 64) */
 /* Floating: is its integer part always within this type of at most 32 bits, where it is no NaN? As far as limits written into it tell. */
 bool opf_expr_fits(const opf_expr *e, opf_dtype dtype);

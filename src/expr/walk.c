@@ -245,6 +245,15 @@ const opf_expr *opf_expr_bind_symbols(opf_pool *pool, const opf_expr *e, int cou
 /* ---- questions ---- */
 
 bool opf_expr_has_load(const opf_expr *e) { return opf_expr_is_data(e); }
+
+static bool is_direct(const opf_expr *e, void *data) {
+    (void)data;
+    for (int k = 0; e->kind == OPF_EXPR_LOAD && k < e->n_args; k++)
+        if (opf_expr_has_load(e->args[k])) return false;
+    return true;
+}
+
+bool opf_expr_picks(const opf_expr *e) { return !opf_expr_visit(NULL, e, is_direct, NULL); }
 uint64_t opf_expr_vars(const opf_expr *e) { return opf_meta(e)->vars; }
 
 static bool other_variable(const opf_expr *e, void *data) { return e->kind != OPF_EXPR_VAR || e->index != *(int *)data; }

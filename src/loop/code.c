@@ -131,12 +131,16 @@ opf_chunk opf_chunk_new(opf_scheduler *s, int variable, int64_t size) {
     return chunk;
 }
 
+void opf_chunk_count(opf_scheduler *s, opf_block *body, opf_chunk *chunk, const opf_expr *from, const opf_expr *to) {
+    const opf_expr *left = opf_sub(s->pool, to, opf_variable(s, chunk->base)), *size = opf_int(s->pool, chunk->size);
+    int64_t whole;
+    if (opf_is_value(from, 0) && opf_is_int(to, &whole) && whole % chunk->size == 0) chunk->count = size;
+    else opf_code_index(s, body, chunk->count->index, opf_min(s->pool, left, size));
+}
+
 opf_block *opf_chunk_loop(opf_scheduler *s, opf_block *block, opf_chunk *chunk, const opf_expr *from, const opf_expr *to) {
     if (chunk->base < 0) return block;
     opf_block *body = opf_code_loop(s, block, chunk->base, from, to, chunk->size);
-    const opf_expr *left = opf_sub(s->pool, to, opf_variable(s, chunk->base));
-    int64_t whole;
-    if (opf_is_int(from, &whole) && whole == 0 && opf_is_int(to, &whole) && whole % chunk->size == 0) chunk->count = opf_int(s->pool, chunk->size);
-    else opf_code_index(s, body, chunk->count->index, opf_min(s->pool, left, opf_int(s->pool, chunk->size)));
+    opf_chunk_count(s, body, chunk, from, to);
     return body;
 }

@@ -197,9 +197,7 @@ static void shared_blocks(opf_scheduler *s, opf_block *block, opf_axes *outer, i
         opf_axes_add(&shared, number);
         inside = opf_code_share(s, block, &shared, shared.count);
         opf_code_index(s, inside, chunk.base, opf_mul(s->pool, opf_variable(s, number), opf_int(s->pool, size)));
-        int64_t whole;
-        if (opf_is_int(extent, &whole) && whole % size == 0) chunk.count = opf_int(s->pool, size);
-        else opf_code_index(s, inside, chunk.count->index, opf_min(s->pool, opf_sub(s->pool, extent, opf_variable(s, chunk.base)), opf_int(s->pool, size)));
+        opf_chunk_count(s, inside, &chunk, opf_int(s->pool, 0), extent);
     } else {
         inside = opf_code_share(s, block, &shared, shared.count);
     }

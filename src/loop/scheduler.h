@@ -222,6 +222,8 @@ opf_ranges opf_whole_ranges(opf_scheduler *s, const opf_axes *axes);
 /* A variable taken in chunks: variable = base + lane, lane over 0 … count-1. */
 typedef struct opf_chunk { int base, lane; const opf_expr *count, *value; int64_t size; } opf_chunk;
 opf_chunk opf_chunk_new(opf_scheduler *s, int variable, int64_t size);
+/* Tells `body`, in which the chunk's base stands, how many of `from` to `to` it has: all of them the same where its size divides them. */
+void opf_chunk_count(opf_scheduler *s, opf_block *body, opf_chunk *chunk, const opf_expr *from, const opf_expr *to);
 /* The loop over chunks (none where one chunk is all) from `from` to `to`, the variable's bounds. */
 opf_block *opf_chunk_loop(opf_scheduler *s, opf_block *block, opf_chunk *chunk, const opf_expr *from, const opf_expr *to);
 

@@ -85,7 +85,6 @@ enum { LINE = 8, VECTOR = 6, /* of a line that is copied, or stored with what fo
 static const double TRANSFORMED_FLOAT = 0.4, PRODUCT_FLOAT = 0.4, PACKED_FLOAT = 2.2, EFFICIENCY = 0.95;
 
 static double cycles_a_second(const opf_machine *machine) { return machine->flops_per_second / 4 / machine->lanes; }
-static double larger(double a, double b) { return a > b ? a : b; }
 
 /* Constants are read once a run: the others of the model have swept the nearer caches since. */
 static double first_bandwidth(const opf_tiler *tiler) {
@@ -132,7 +131,7 @@ static void estimate(const opf_tiler *tiler, plan *p, const sizes *s) {
     double multiply = cycles * products * (double)s->channels / EFFICIENCY / clock;
     double filters = filter_bytes(p, s), again = filters * (double)(units - 1) / next_bandwidth(machine, filters + 4 * input_floats(p, s, lanes));
     double stream = filters / first_bandwidth(tiler) + again;
-    p->seconds = (double)s->images * (larger(multiply, stream) + transform_cycles(p, s, lanes) / clock);
+    p->seconds = (double)s->images * (fmax(multiply, stream) + transform_cycles(p, s, lanes) / clock);
 }
 
 /* The best number of lines a unit: transformed, they stay in L2 beside what is multiplied. */
@@ -173,7 +172,7 @@ static double direct_seconds(const opf_tiler *tiler, const sizes *s) {
     bool points = s->columns < OPF_TILE_SHORT && s->rows > s->columns;
     double cycles = points ? points_cycles(tiler, s) : window_cycles(tiler, s), clock = cycles_a_second(tiler->nest->machine);
     double stream = 36.0 * (double)(s->channels * s->rows) / first_bandwidth(tiler);
-    return (double)s->images * (larger(cycles / clock, stream) + result_cycles(s, tiler->nest->machine->lanes) / clock);
+    return (double)s->images * (fmax(cycles / clock, stream) + result_cycles(s, tiler->nest->machine->lanes) / clock);
 }
 
 static bool choose(opf_tiler *tiler, plan *out) {

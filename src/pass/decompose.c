@@ -46,11 +46,10 @@ static opf_value *reduce(const opf_maker *maker, const char *op, opf_value *x, i
 
 /* A vector along axis 1 of a tensor of this rank. */
 static opf_value *per_channel(const opf_maker *maker, opf_value *vector, int rank) {
-    double shape[64];
-    int64_t count = rank - 1;
+    int64_t shape[64];
     for (int k = 0; k < rank; k++)
         shape[k] = k ? 1 : -1;
-    return apply(maker, "Reshape", vector, opf_constant_like(maker->graph, OPF_INT64, 1, &count, shape));
+    return apply(maker, "Reshape", vector, opf_constant_ints(maker->graph, rank - 1, shape));
 }
 
 static opf_value *transposed(const opf_maker *maker, opf_value *x) {

@@ -77,3 +77,10 @@ opf_value *opf_constant_like(opf_graph *graph, opf_dtype dtype, int rank, const 
         opf_dtype_store(dtype, (void *)tensor->data, (size_t)i, numbers[i]);
     return opf_value_constant(graph, NULL, tensor);
 }
+
+opf_value *opf_constant_ints(opf_graph *graph, int64_t count, const int64_t *numbers) {
+    opf_tensor *tensor = opf_tensor_zeros(graph->module->arena, OPF_INT64, 1, &count, NULL);
+    for (int64_t i = 0; i < count; i++)
+        opf_dtype_store_int(OPF_INT64, (void *)tensor->data, (size_t)i, numbers[i]);
+    return opf_value_constant(graph, NULL, tensor);
+}

@@ -32,5 +32,7 @@ const opf_tensor *opf_known_tensor(const opf_value *value);
 double *opf_constant_numbers(const opf_value *value, int64_t elements);
 /* A typed constant of the given numbers, each rounded once, in the place and with the shape of `like`; a fresh name. */
 opf_value *opf_constant_like(opf_graph *graph, opf_dtype dtype, int rank, const int64_t *dims, const double *numbers);
+/* The same of whole numbers: int64[count]. */
+opf_value *opf_constant_ints(opf_graph *graph, int64_t count, const int64_t *numbers);
 
 #endif

@@ -19,11 +19,7 @@ static opf_value *new_node(const opf_gate_set *set, const opf_node *from, const 
     return opf_node_type(node) == OPF_OK ? node->outputs[0] : NULL;
 }
 
-static opf_value *int_constant(const opf_gate_set *set, int64_t number) {
-    double as_double = (double)number;
-    int64_t one = 1;
-    return opf_constant_like(set->graph, OPF_INT64, 1, &one, &as_double);
-}
+static opf_value *int_constant(const opf_gate_set *set, int64_t number) { return opf_constant_ints(set->graph, 1, &number); }
 
 static opf_value *sliced(const opf_gate_set *set, const opf_node *from, opf_value *value, int piece) {
     opf_value *const inputs[] = {value, int_constant(set, piece * set->width), int_constant(set, (piece + 1) * set->width), int_constant(set, value->rank - 1)};

@@ -284,14 +284,6 @@ static opf_value *twin_of(opf_turnings *t, opf_value *operand, const opf_layout 
 
 enum { AXES_ARE_AN_OPERAND = 13 }; /* of Squeeze and Unsqueeze from this version on */
 
-static opf_value *axes_constant(opf_graph *graph, size_t count, const int64_t *axes) {
-    double numbers[OPF_MAX_RANK];
-    int64_t dim = (int64_t)count;
-    for (size_t k = 0; k < count; k++)
-        numbers[k] = (double)axes[k];
-    return opf_constant_like(graph, OPF_INT64, 1, &dim, numbers);
-}
-
 /* A node that makes a value of its twin. */
 static opf_node *turn_of(opf_turnings *t, const opf_layout *layout) {
     bool found[OPF_MAX_RANK] = {false};
@@ -310,7 +302,7 @@ static opf_node *turn_of(opf_turnings *t, const opf_layout *layout) {
     int version = opf_pass_version(t->graph, 1);
     bool operand = !permutes && version >= AXES_ARE_AN_OPERAND;
     opf_node *turn = opf_node_new(t->graph, NULL, permutes ? "Transpose" : squeezes ? "Squeeze" : "Unsqueeze", "", version, 1 + operand, 1);
-    if (operand) opf_node_set_input(turn, 1, axes_constant(t->graph, count, axes));
+    if (operand) opf_node_set_input(turn, 1, opf_constant_ints(t->graph, (int64_t)count, axes));
     else opf_node_attr_add(turn, permutes ? "perm" : "axes", OPF_ATTR_INTS, count, axes);
     return turn;
 }

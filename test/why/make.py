@@ -10,6 +10,11 @@ import onnx.parser
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
+# Initializers and nodes: a gate that scales a picture, and the convolution that alone reads it.
+GATED = ("float[4,16,1,1] q, float[16,4,1,1] r, float[8,16,1,1] w",
+         "[mean] p = GlobalAveragePool(x) [squeeze] a = Conv(p, q) [relu] b = Relu(a) [excite] c = Conv(b, r) [gate] g = HardSigmoid(c) "
+         "[scale] s = Mul(x, g) [conv] y = Conv(s, w)")
+
 # name: (what it shows, inputs → outputs, initializers, nodes, options, A, B, answer)
 CASES = {
     # ---- fused under TVM's rules
@@ -88,9 +93,9 @@ CASES = {
     "best_two_convolutions": ("one convolution behind the other", "float[1,4,16,16] x => float[1,8,12,12] y", "float[8,4,3,3] w, float[8,8,3,3] v", "[one] c = Conv(x, w) [two] y = Conv(c, v)", "", "one", "two", "refused anchor-edge two"),
     "best_unfused_views": ("a view between two products", "float[8,16] x => float[4,2,8] y", "float[16,32] w, float[32,8] v, int64[3] shape = {4,2,32}",
                            "[one] m = MatMul(x, w) [form] r = Reshape(m, shape) [two] y = MatMul(r, v)", "", "one", "form", "view view"),
-    "scale_ahead": ("a gate that scales a large picture in front of a convolution", "float[1,16,112,112] x => float[1,8,112,112] y", "float[4,16,1,1] q, float[16,4,1,1] r, float[8,16,1,1] w", "[mean] p = GlobalAveragePool(x) [squeeze] a = Conv(p, q) [relu] b = Relu(a) [excite] c = Conv(b, r) [gate] g = HardSigmoid(c) [scale] s = Mul(x, g) [conv] y = Conv(s, w)", "", "gate", "scale", "refused scale-ahead"),
-    "scale_in_front": ("the convolution that does it", "float[1,16,112,112] x => float[1,8,112,112] y", "float[4,16,1,1] q, float[16,4,1,1] r, float[8,16,1,1] w", "[mean] p = GlobalAveragePool(x) [squeeze] a = Conv(p, q) [relu] b = Relu(a) [excite] c = Conv(b, r) [gate] g = HardSigmoid(c) [scale] s = Mul(x, g) [conv] y = Conv(s, w)", "", "scale", "conv", "fused prologue"),
-    "scale_small": ("a gate that scales a picture that the cache holds", "float[1,16,56,56] x => float[1,8,56,56] y", "float[4,16,1,1] q, float[16,4,1,1] r, float[8,16,1,1] w", "[mean] p = GlobalAveragePool(x) [squeeze] a = Conv(p, q) [relu] b = Relu(a) [excite] c = Conv(b, r) [gate] g = HardSigmoid(c) [scale] s = Mul(x, g) [conv] y = Conv(s, w)", "", "gate", "scale", "fused anchor-epilogue"),
+    "scale_ahead": ("a gate that scales a large picture in front of a convolution", "float[1,16,112,112] x => float[1,8,112,112] y", *GATED, "", "gate", "scale", "refused scale-ahead"),
+    "scale_in_front": ("the convolution that does it", "float[1,16,112,112] x => float[1,8,112,112] y", *GATED, "", "scale", "conv", "fused prologue"),
+    "scale_small": ("a gate that scales a picture that the cache holds", "float[1,16,56,56] x => float[1,8,56,56] y", *GATED, "", "gate", "scale", "fused anchor-epilogue"),
     "join_at_one": ("parts of a concatenation along the channels, with an open batch", "float[N,3,8,8] x => float[N,9,8,8] y", "float[4,3,3,3] v, float[5,3,1,1] w",
                     "[one] a = Conv<pads=[1,1,1,1]>(x, v) [two] b = Conv(x, w) [join] y = Concat<axis=1>(a, b)", "", "one", "join", "view join-at-one"),
     "join_apart": ("the same with two pictures", "float[2,3,8,8] x => float[2,9,8,8] y", "float[4,3,3,3] v, float[5,3,1,1] w",
