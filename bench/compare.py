@@ -52,12 +52,15 @@ def race(made, seconds):
     return times
 
 
-def limit_of(path, feeds, threads):
-    """Milliseconds that the machine table allows for all steps; None where it cannot be told."""
+def counted(path, feeds, threads):
+    """Milliseconds that the machine table allows for all steps, and their operations by a direct count; None where they cannot be told."""
     tool = os.path.join(os.path.dirname(os.environ["OPFUSE_LIBRARY"]), "opfuse")
     shapes = [x for n, a in feeds.items() if a.ndim for x in ("--shape", f"{n}={','.join(map(str, a.shape))}")]
     done = subprocess.run([tool, "profile", path, "--json", "-q", "--runs", "1", "--threads", str(threads), *shapes], capture_output=True, text=True)
-    return sum(s["limit_ms"] for s in json.loads(done.stdout)["steps"]) if done.returncode == 0 else None
+    if done.returncode:
+        return None, None
+    steps = json.loads(done.stdout)["steps"]
+    return sum(s["limit_ms"] for s in steps), sum(s["flops"] for s in steps)
 
 
 def name_of(path):
@@ -80,7 +83,7 @@ def measure(path, threads, seconds, names, memory):
     peers = {k: row["ms"][k] for k in E.PEERS if k in times and right[k]}
     row["peer"] = min(peers, key=peers.get) if peers else None
     row["ratio"] = row["ms"]["opfuse"] / peers[row["peer"]] if peers else None
-    row["limit_ms"] = limit_of(path, feeds, threads)
+    row["limit_ms"], row["flops"] = counted(path, feeds, threads)
     if memory:
         row["memory"] = {name: alone(name, path, threads) for name in made}
     return row

@@ -4,8 +4,8 @@ usage: targets.py LIBRARY [--only WORD] [--seconds S] [--threads N] [--engines a
 
 A row: milliseconds of opfuse and of the best peer whose numbers are right, their ratio, the share of opfuse's time that a direct
 count of operations and bytes explains by the machine table (above 100 % with Winograd's products), the target, and whether it is
-met. The target is the largest ratio, or, of contractions by their share of the peak and of memory-bound kernels by their share of a copy (plain or past the
-caches, whichever is faster), the least share. Starts, and the peak of memory of a run (at most 1.15 x (weights as they are used + workspace) + 10 MiB), are measured on models below
+met. The target is the largest ratio, or, of contractions by their share of the peak (of multiply-adds, as a loop of nothing else reaches it beside them) and of
+memory-bound kernels by their share of a copy (plain or past the caches, whichever is faster), the least share. Starts, and the peak of memory of a run (at most 1.15 x (weights as they are used + workspace) + 10 MiB), are measured on models below
 build/models. `--only WORD`: the rows whose section or name has the word. Exit status 3 where a target is missed."""
 import argparse
 import json
@@ -18,6 +18,7 @@ import onnx
 import compare
 import kernels as K
 import memory
+import peak
 
 # (section, largest ratio to the best peer, [(name, model)…]); a model is made when its turn comes.
 CONVOLUTIONS = [
@@ -130,7 +131,7 @@ OTHERS = [
         ("QLinearConv 3x3 3 → 32, 224² / 2", lambda: K.qlinear_conv(3, 32, 224, 3, 2))]),
 ]
 
-# (section, least share of the machine table's multiply-add peak by a direct count, kernels): at least 20 FLOPs a byte, all extents at least 64.
+# (section, least share of this core's peak of multiply-adds by a direct count, kernels): at least 20 FLOPs a byte, all extents at least 64.
 SHARES = [
     ("contractions, share of the peak", 0.88, [
         ("matmul 512x512x512", lambda: K.matmul(512, 512, 512)),
@@ -153,8 +154,11 @@ SECTIONS = CONVOLUTIONS + OTHERS
 def measure(name, model, target, threads, seconds, engines, folder, share=False):
     path = os.path.join(folder, "kernel.onnx")
     onnx.save(model, path)
+    before = peak.flops_per_second() if share else 0
     row = compare.measure(path, threads, seconds, engines, False)
     limit = row["limit_ms"] / row["ms"]["opfuse"] if row["limit_ms"] else None
+    if share:  # of what the core reaches now, for clocks differ and the machine table describes a class
+        limit = row["flops"] / (row["ms"]["opfuse"] / 1000 * threads * max(before, peak.flops_per_second()))
     met = limit is not None and limit >= target if share else row["ratio"] is None or row["ratio"] <= target
     return {"kernel": name, "ms": row["ms"], "right": row["right"], "peer": row["peer"], "ratio": row["ratio"], "of_limit": limit, "target": target, "met": met}
 
