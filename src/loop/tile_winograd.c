@@ -106,6 +106,21 @@ static double input_floats(const plan *p, const sizes *s, int lanes) {
     return (double)(p->form->inputs * p->form->inputs * s->channels * ceil_div(p->lines * s->tile_columns, lanes) * lanes);
 }
 
+/* Transformed, a unit's lines stay in L2 beside what is multiplied. */
+static double input_room(const opf_machine *machine) { return 0.6 * (double)machine->l2_bytes; }
+
+/* Panels of rows whose products take an eighth of L2. */
+static int64_t panels_of_block(const opf_machine *machine, const plan *p, int64_t tile_columns) {
+    int64_t floats = machine->l2_bytes / 8 / 4, columns = ceil_div(p->lines * tile_columns, 16) * 16;
+    int64_t fitting = floats / columns / (p->form->inputs * p->form->inputs) / p->height;
+    return fitting < 1 ? 1 : fitting;
+}
+
+/* Each block of rows reads the unit's transformed input. */
+static int64_t row_blocks(const opf_machine *machine, const plan *p, const sizes *s) {
+    return ceil_div(ceil_div(s->rows, p->height), panels_of_block(machine, p, s->tile_columns));
+}
+
 static double line_cycles(int64_t lines, int64_t columns, int lanes) { return (double)(lines * (LINE + VECTOR * ceil_div(columns, lanes))); }
 static double result_cycles(const sizes *s, int lanes) { return line_cycles(s->rows * s->lines, s->columns, lanes); }
 
@@ -130,20 +145,27 @@ static void estimate(const opf_tiler *tiler, plan *p, const sizes *s) {
     cycles += opf_tile_cycles(s->rows, ceil_div(last * s->tile_columns, lanes), p->height, p->width);
     double multiply = cycles * products * (double)s->channels / EFFICIENCY / clock;
     double filters = filter_bytes(p, s), again = filters * (double)(units - 1) / next_bandwidth(machine, filters + 4 * input_floats(p, s, lanes));
-    double stream = filters / first_bandwidth(tiler) + again;
+    double input = 4 * input_floats(p, s, lanes), stream = filters / first_bandwidth(tiler) + again;
+    if (input > input_room(machine)) stream += input * (double)row_blocks(machine, p, s) / next_bandwidth(machine, input);
     p->seconds = (double)s->images * (fmax(multiply, stream) + transform_cycles(p, s, lanes) / clock);
 }
 
-/* The best number of lines a unit: transformed, they stay in L2 beside what is multiplied. */
+/* Is one vector of tiles to become two? With 16 registers a tile of one vector loads more than it multiplies, 12 rows in 6.5 cycles for 6 cycles of
+ * products, and reads the filters once more: both cost more than input that comes from behind L2. */
+static bool widens(const opf_machine *machine, const plan *before, const plan *p, int64_t tile_columns) {
+    return machine->vectors < 32 && before->lines * tile_columns <= machine->lanes && p->lines * tile_columns <= 2 * machine->lanes;
+}
+
+/* The best number of lines a unit. */
 static plan best_plan(const opf_tiler *tiler, const opf_winograd_form *form, sizes s) {
     plan best = {.form = form, .seconds = INFINITY};
-    double room = 0.6 * (double)tiler->nest->machine->l2_bytes;
+    const opf_machine *machine = tiler->nest->machine;
     int64_t asked = opf_nest_wants(tiler->nest, OPF_KNOB_UNIT_COLUMNS);
     for (int64_t lines = 1; lines <= s.tile_lines && lines <= 64; lines++) {
         if (asked && asked != lines * form->outputs) continue;
         plan p = {.form = form, .lines = ceil_div(s.tile_lines, ceil_div(s.tile_lines, lines))};
         if (asked) p.lines = lines;
-        else if (p.lines != lines || (lines > 1 && 4 * input_floats(&p, &s, tiler->nest->machine->lanes) > room)) continue;
+        else if (p.lines != lines || (lines > 1 && 4 * input_floats(&p, &s, machine->lanes) > input_room(machine) && !widens(machine, &best, &p, s.tile_columns))) continue;
         estimate(tiler, &p, &s);
         if (p.seconds < best.seconds) best = p;
     }
@@ -217,9 +239,7 @@ static void set_units(opf_tiler *tiler, const plan *p) {
     /* Each part that takes rows of the same tiles transforms the input anew: only where there are few tiles. */
     int64_t cuts = others < OPF_TILE_FEW_UNITS ? ceil_div(OPF_TILE_FEW_UNITS, others) : 1, panels = ceil_div(rows, p->height);
     if (cuts > panels) cuts = panels;
-    /* Blocks of rows whose products take an eighth of L2. */
-    int64_t floats = tiler->nest->machine->l2_bytes / 8 / 4, columns = ceil_div(p->lines * nominal(tile->tile_columns), 16) * 16;
-    int64_t fitting = floats / columns / (p->form->inputs * p->form->inputs) / p->height, blocks = ceil_div(panels, fitting < 1 ? 1 : fitting);
+    int64_t blocks = ceil_div(panels, panels_of_block(tiler->nest->machine, p, nominal(tile->tile_columns)));
     if (blocks < cuts) blocks = cuts;
     tile->block_rows = opf_tiler_wanted(tiler, OPF_KNOB_BLOCK_ROWS, p->height, ceil_div(panels, blocks) * p->height);
     blocks = ceil_div(rows, tile->block_rows);
