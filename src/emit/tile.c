@@ -488,6 +488,7 @@ void opf_emit_tile(const opf_nest *nest, opf_text *out) {
     } else {
         print_scratch(p);
         opf_tile_print_tables(p);
+        opf_tile_print_window_clear(p);
     }
     opf_tile_line(p, "const opf_span span = opf_share(%s, part, parts);", opf_tile_text(p, nest->units));
     opf_tile_open(p, "for (int64_t unit = span.begin; unit < span.end; unit++)");

@@ -60,6 +60,7 @@ const char *opf_tile_function(const opf_tile *tile, int rows, int width, int ext
 int opf_tile_few_rows(const opf_tile *tile, int k);
 bool opf_tile_has_whole_panels(const opf_nest *nest); /* beside the one with extra columns */
 void opf_tile_print_tables(opf_tile_printer *p);   /* before the units: offsets of the depth steps in a window */
+void opf_tile_print_window_clear(opf_tile_printer *p); /* before the units: what no unit writes of a window's copy */
 void opf_tile_print_pack_a(opf_tile_printer *p);   /* in a unit: panels of A */
 void opf_tile_print_pack_b(opf_tile_printer *p);   /* in a unit: panels, window or last panel of B */
 void opf_tile_print_epilogue(opf_tile_printer *p); /* in a block: what follows the sums */

@@ -62,7 +62,7 @@ static b_form form_of(const opf_tile *tile) {
 /* Functions that differ in how their loop is written differ in their name. */
 const char *opf_tile_function(const opf_tile *tile, int rows, int width, int extra, opf_arena *arena) {
     const char *unroll = tile->unroll == OPF_TILE_UNROLL ? "" : opf_arena_printf(arena, "_u%d", tile->unroll);
-    const char *prefetch = tile->prefetch == opf_tile_usual_prefetch(tile) ? "" : opf_arena_printf(arena, "_p%d", tile->prefetch);
+    const char *prefetch = tile->prefetch == opf_tile_full_prefetch(tile) ? "" : opf_arena_printf(arena, "_p%d", tile->prefetch);
     const char *behind = extra ? opf_arena_printf(arena, "_and_%d", extra) : "", *of = rows < tile->height ? opf_arena_printf(arena, "_of_%d", tile->height) : "";
     const char *words = !tile->words ? "" : tile->words == 2 ? "_pairs" : tile->a_is_signed ? "_quads_su" : "_quads_us";
     const char *half = tile->half ? opf_arena_printf(arena, "_%s", tile->half == OPF_FLOAT16 ? "f16" : "bf16") : "";

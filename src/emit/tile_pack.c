@@ -342,12 +342,42 @@ static void print_line_copy(opf_tile_printer *p, const char *phase, const char *
 
 void opf_tile_print_line_copy(opf_tile_printer *p, const char *length) { print_line_copy(p, "0", length); }
 
-/* The last tile's spare lanes read what lies behind the lines. Zeros, because left-over bits may be denormal numbers, which
- * are slow to compute with. */
+/* Floats of a plane that a whole unit's lines (columns) take. */
+static opf_dim used_of_plane(const opf_tile_printer *p) {
+    const opf_tile *tile = p->tile;
+    opf_dim lines = opf_add(p->pool, tile->column_chunk, tile->windows[0].extra);
+    return tile->n_column == 2 ? opf_mul(p->pool, lines, tile->pitch) : lines;
+}
+
+static int64_t floats_behind(const opf_tile_printer *p) { return (p->panel + 15) / 16 * 16; }
+
+/* The last tile's spare lanes read what lies behind the lines, and behind the last plane. Zeros, because left-over bits may be denormal numbers, which
+ * are slow to compute with. No unit writes there: once is enough. */
+void opf_tile_print_window_clear(opf_tile_printer *p) {
+    const opf_tile *tile = p->tile;
+    if (tile->b.source != OPF_SOURCE_WINDOW || tile->fill) return;
+    opf_dim used = used_of_plane(p), end = opf_sub(p->pool, tile->b_floats, opf_int(p->pool, floats_behind(p)));
+    const char *plane = print(p, tile->plane), *zero = opf_tile_zero(tile);
+    opf_tile_line(p, "/* zeros behind the lines of each plane, and behind the last one */");
+    if (used != tile->plane) {
+        opf_tile_open(p, "for (int64_t begin = 0; begin < %s; begin += %s)", print(p, end), plane);
+        opf_tile_line(p, "for (int64_t i = %s; i < %s; i++) window[begin + i] = %s;", print(p, used), plane, zero);
+        opf_tile_close(p);
+    }
+    opf_tile_line(p, "for (int64_t i = 0; i < %lld; i++) window[%s + i] = %s;", (long long)floats_behind(p), print(p, end), zero);
+}
+
+static bool last_unit_is_shorter(const opf_tile_printer *p) {
+    int64_t extent, chunk;
+    bool known = opf_is_int(p->tile->axes[column_of(p->tile, 0)].extent, &extent) && opf_is_int(p->tile->column_chunk, &chunk);
+    return !known || extent % chunk != 0;
+}
+
+/* Behind the lines of a unit that has fewer than others stand those of another unit: cleared too. */
 static void print_rest_of_plane(opf_tile_printer *p, const char *const *phases, const char *from) {
-    const char *plane = print(p, p->tile->plane);
-    opf_tile_line(p, "for (%s *rest_of_plane = %s; rest_of_plane < window + (%s) * %s + %s; rest_of_plane++) *rest_of_plane = %s;", opf_tile_word(p->tile), from,
-                  plane_text(p, phases), plane, plane, opf_tile_zero(p->tile));
+    const opf_tile *tile = p->tile;
+    opf_tile_line(p, "for (%s *rest = %s, *end = window + (%s) * %s + %s; rest < end; rest++) *rest = %s;", opf_tile_word(tile), from, plane_text(p, phases),
+                  print(p, tile->plane), print(p, used_of_plane(p)), opf_tile_zero(tile));
 }
 
 /* Lines of planes: all phases of a place along the line one after the other, so that a line of the operand is read while it is near. */
@@ -369,6 +399,7 @@ static void print_planes(opf_tile_printer *p, const char *const *phases) {
     print_line_copy(p, phases[1], opf_tile_text(p, tile->pitch));
     if (several) opf_tile_close(p);
     opf_tile_close(p);
+    if (!last_unit_is_shorter(p)) return;
     if (several) opf_tile_open(p, "%s", walk);
     const char *behind = opf_arena_printf(arena_of(p), "window + (%s) * %s + (line_end - line_begin + %s) * %s", plane_text(p, phases), plane, print(p, w->extra), pitch);
     print_rest_of_plane(p, phases, several ? behind : "to");
@@ -394,12 +425,9 @@ static void print_window(opf_tile_printer *p) {
         opf_tile_line(p, "%s *restrict to = window + (%s) * %s;", opf_tile_word(tile), plane_text(p, phases), print(p, tile->plane));
         opf_tile_line(p, "const int64_t length = column_end - column_begin + %s;", print(p, tile->windows[0].extra));
         print_line_copy(p, phases[0], "length");
-        print_rest_of_plane(p, phases, "to + length");
+        if (last_unit_is_shorter(p)) print_rest_of_plane(p, phases, "to + length");
     }
     while (depth-- > 0) opf_tile_close(p);
-    int64_t behind = (p->panel + 15) / 16 * 16;
-    opf_tile_line(p, "for (int64_t i = 0; i < %lld; i++) window[%s + i] = %s;", (long long)behind,
-                  print(p, opf_sub(p->pool, tile->b_floats, opf_int(p->pool, behind))), opf_tile_zero(tile));
 }
 
 /* ---- bands ---- */
@@ -419,9 +447,8 @@ static void print_band(opf_tile_printer *p) {
         opf_tile_line(p, "for (int64_t i = %s; i < %s; i++) window[k * %s + i] = 0.0f;", print(p, used), plane, plane);
         opf_tile_close(p);
     }
-    int64_t behind = (p->panel + 15) / 16 * 16;
-    opf_tile_line(p, "for (int64_t i = 0; i < %lld; i++) window[%s + i] = 0.0f;", (long long)behind,
-                  print(p, opf_sub(p->pool, tile->b_floats, opf_int(p->pool, behind))));
+    opf_tile_line(p, "for (int64_t i = 0; i < %lld; i++) window[%s + i] = 0.0f;", (long long)floats_behind(p),
+                  print(p, opf_sub(p->pool, tile->b_floats, opf_int(p->pool, floats_behind(p)))));
 }
 
 /* ---- a copy of rows ---- */

@@ -93,7 +93,7 @@ static void choose_inner_loop(opf_tiler *tiler) {
     opf_tile *tile = tiler->tile;
     int64_t ahead = opf_nest_wants(tiler->nest, OPF_KNOB_PREFETCH);
     tile->unroll = (int)opf_tiler_wanted(tiler, OPF_KNOB_UNROLL, 1, OPF_TILE_UNROLL);
-    tile->prefetch = ahead == OPF_KNOB_NONE ? 0 : ahead ? (int)ahead : opf_tile_usual_prefetch(tile);
+    tile->prefetch = ahead == OPF_KNOB_NONE ? 0 : ahead ? (int)ahead : opf_tile_usual_prefetch(tile, tiler->nest->machine);
     int64_t wanted = opf_nest_wants(tiler->nest, OPF_KNOB_AHEAD);
     if (!opf_tile_may_ask_ahead(tile)) return;
     tile->ahead = wanted && (wanted != OPF_AHEAD_PANEL || opf_tile_may_ask_for_panel(tile)) ? (int)wanted : (int)opf_tile_usual_ahead(tile);

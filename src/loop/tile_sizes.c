@@ -2,6 +2,7 @@
 #include "loop/tile_internal.h"
 
 enum { DEPTH_BLOCK = 384, MANY_ROWS = 840 /* a multiple of every height */ };
+enum { COPIED_LINE = 14, COPIED_VECTOR = 2, COPIED_ELEMENT = 2 }; /* cycles of a window's line that is copied, and of what it consists of; measured */
 
 static int64_t nominal(opf_dim dim) {
     int64_t value = opf_dim_nominal(dim);
@@ -20,23 +21,26 @@ static opf_dim product_of(const opf_tiler *tiler, int first, int count) {
 
 static opf_dim rounded(opf_pool *pool, opf_dim dim, int64_t to) { return opf_mul(pool, opf_ceildiv(pool, dim, opf_int(pool, to)), opf_int(pool, to)); }
 
+static bool few_registers(const opf_tiler *tiler) { return tiler->nest->machine->vectors < OPF_TILE_MANY_REGISTERS; }
+
 /* ---- flat extents ---- */
 
 /* Between lines of a window stand as many columns as taps reach beyond a line, computed for nothing: an eighth of 5x5 taps over 28. A copy of the
  * lines for each tap along them has none. Worth it where the products saved take longer than these copies. */
 static void choose_apart(opf_tiler *tiler) {
-    enum { LINE = 14, VECTOR = 2 }; /* cycles of a copied line, and of each vector of it; measured */
     opf_tile *tile = tiler->tile;
     opf_tile_window *above = &tile->windows[0], *w = &tile->windows[1];
     int64_t rows, depth, lines, width, taps, all, between, lanes = tiler->nest->machine->lanes;
     if (tile->b.source != OPF_SOURCE_WINDOW || tiler->bands || tile->words || tile->n_column != 2 || w->tap < 0 || w->tap == above->tap) return;
+    /* Two steps are picked out of two vectors; more of them one by one. */
+    int64_t copied_vector = w->stride > 2 && few_registers(tiler) ? COPIED_ELEMENT * lanes : COPIED_VECTOR;
     const opf_dim known[] = {tile->rows, tile->depth, tile->axes[above->column].extent, tile->axes[w->column].extent, w->taps, w->extra, above->taps};
     int64_t *const numbers[] = {&rows, &depth, &lines, &width, &taps, &between, &all};
     for (int k = 0; k < 7; k++)
         if (!opf_is_int(known[k], numbers[k])) return;
     int64_t vectors = ceil_div(lines * (width + between) - between, lanes) - ceil_div(lines * width, lanes), copied = depth / (taps * all) * above->phases;
     double saved = (double)(vectors * rows * depth) / 2;
-    double copies = (double)(copied * (lines + opf_dim_nominal(above->extra)) * (taps - w->phases) * (LINE + VECTOR * ceil_div(width, lanes)));
+    double copies = (double)(copied * (lines + opf_dim_nominal(above->extra)) * (taps - w->phases) * (COPIED_LINE + copied_vector * ceil_div(width, lanes)));
     if (saved < 1.25 * copies) return;
     w->apart = true;
     w->phases = taps;
@@ -263,11 +267,12 @@ static double window_step(const opf_tiler *tiler) {
     return (double)(planes * least(apart, together)) / (double)taps;
 }
 
-/* Steps of a pass: the part of B that a panel reads, and A's panel beside it, stay in L1. */
+/* Steps of a pass: the part of B that a panel reads, and A's panel beside it, stay in L1; with low tiles, A's panels of the whole block: each is read
+ * by so few multiply-adds that fetching it from L2 again for the next columns would show. */
 static int64_t steps_in_cache(const opf_tiler *tiler) {
     const opf_tile *tile = tiler->tile;
     if (tile->b.source != OPF_SOURCE_WINDOW) return DEPTH_BLOCK;
-    double bytes = 4 * (window_step(tiler) + tile->height);
+    double bytes = 4 * (window_step(tiler) + (double)(few_registers(tiler) ? tile->block_rows : tile->height));
     return least(DEPTH_BLOCK, most(64, (int64_t)(0.8 * (double)tiler->nest->machine->l1_bytes / bytes)));
 }
 
@@ -293,7 +298,7 @@ static void choose_blocks(opf_tiler *tiler) {
     int64_t steps = steps_in_cache(tiler);
     if (opf_is_int(tile->rows, &known) && known <= tile->height) tile->depth_block = 0; /* B is read once anyway */
     else if (!depth_known) tile->depth_block = steps;
-    else if (depth > steps + steps / 3) tile->depth_block = round_up(ceil_div(depth, ceil_div(depth, steps)), 4);
+    else if (depth > steps + (few_registers(tiler) ? steps : steps / 3)) tile->depth_block = round_up(ceil_div(depth, ceil_div(depth, steps)), 4);
     if (opf_nest_wants(tiler->nest, OPF_KNOB_DEPTH_PASS) == OPF_KNOB_ALL) tile->depth_block = 0;
     else tile->depth_block = opf_tiler_wanted(tiler, OPF_KNOB_DEPTH_PASS, 4, tile->depth_block);
 }
@@ -328,6 +333,44 @@ static int64_t window_lines(const opf_tiler *tiler) {
     return most(1, least(fitting, shared));
 }
 
+/* So many cuts through the rows make `others` units enough for a few threads. Each copies the window: where units were made as large as is cheapest,
+ * more than half as many as that are enough. */
+static int64_t row_cuts(const opf_tiler *tiler, int64_t others) {
+    bool nearly = few_registers(tiler) && tiler->tile->b.source == OPF_SOURCE_WINDOW && others > OPF_TILE_FEW_UNITS / 2;
+    return nearly ? 1 : ceil_div(OPF_TILE_FEW_UNITS, others);
+}
+
+/* Cycles of all units of so many lines. The last panel of a unit, narrower than the others, takes more than its share in a low tile; lines that taps
+ * read below a unit's own are copied once more; so is all, where too few units are cut through the rows. */
+static double cycles_of_lines(const opf_tiler *tiler, int64_t lines, int64_t copied_line) {
+    const opf_tile *tile = tiler->tile;
+    int64_t extent = nominal(tile->axes[opf_tile_first_column(tile)].extent), pitch = nominal(tile->pitch), rows = nominal(tile->rows), below = nominal(tile->windows[0].extra);
+    int64_t units = ceil_div(extent, lines), cuts = least(row_cuts(tiler, units * nominal(product_of(tiler, 0, tile->n_outer))), ceil_div(rows, tile->height));
+    double cycles = (double)(cuts * (extent + units * below) * copied_line);
+    for (int64_t done = 0; done < extent; done += lines) {
+        int64_t columns = least(lines, extent - done) * pitch - opf_dim_nominal(tile->windows[1].extra);
+        cycles += (double)nominal(tile->depth) * opf_tile_cycles(rows, ceil_div(columns, tiler->nest->machine->lanes), tile->height, tile->width);
+    }
+    return cycles;
+}
+
+/* Other lines a unit than `usual`, where the tile is low and they cost clearly less: half of L2 is then no bound. */
+static int64_t cheapest_lines(const opf_tiler *tiler, int64_t usual) {
+    const opf_tile *tile = tiler->tile;
+    int64_t extent, known, pitch, planes = nominal(tile->depth), below = opf_dim_nominal(tile->windows[0].extra), best = usual;
+    if (!opf_is_int(tile->axes[opf_tile_first_column(tile)].extent, &extent) || !opf_is_int(tile->pitch, &pitch) || !opf_is_int(tile->depth, &known)) return usual;
+    for (int k = 0; k < 2; k++) planes = planes / nominal(tile->windows[k].taps) * tile->windows[k].phases;
+    int64_t copied_line = planes * (COPIED_LINE + COPIED_VECTOR * ceil_div(pitch, tiler->nest->machine->lanes)), most_floats = tiler->nest->machine->l2_bytes / 16 * 15 / 4;
+    double least_cycles = WORTH_IT * cycles_of_lines(tiler, usual, copied_line);
+    for (int64_t lines = 1; lines <= extent && (lines + below) * pitch * planes <= most_floats; lines++) {
+        double cycles = cycles_of_lines(tiler, lines, copied_line);
+        if (cycles >= least_cycles) continue;
+        least_cycles = cycles;
+        best = lines;
+    }
+    return best;
+}
+
 /* Bands are all of one size, a divisor of the lines: enough units for a few threads, half of L2, but columns for the tiles. */
 static opf_dim band_lines(const opf_tiler *tiler) {
     enum { FEWEST_COLUMNS = 64, ENOUGH_LINES = 8 }; /* so many lines share what windows read beyond them */
@@ -353,6 +396,7 @@ static void choose_column_chunk(opf_tiler *tiler) {
     } else if (tile->b.source == OPF_SOURCE_WINDOW) {
         opf_dim extent = tile->axes[opf_tile_first_column(tile)].extent;
         tile->column_chunk = even_chunk(tiler, extent, window_lines(tiler), tile->n_column == 2 ? 1 : panel);
+        if (few_registers(tiler) && tile->n_column == 2) tile->column_chunk = opf_int(tiler->pool, cheapest_lines(tiler, nominal(tile->column_chunk)));
     } else if (tile->b.source == OPF_SOURCE_PANELS) {
         int64_t fitting = tiler->nest->machine->l2_bytes / 4 / nominal(tile->depth);
         tile->column_chunk = even_chunk(tiler, tile->columns, most(fitting, tile->block_columns), panel);
@@ -399,7 +443,7 @@ static void choose_units(opf_tiler *tiler) {
     /* A cut through the rows reads B once more; packed rows beyond L2 are read again for each chunk of columns instead. */
     if (packs_a) rows = most(tiler->nest->machine->l3_bytes / 8 / 4 / nominal(tile->depth), tile->block_rows);
     int64_t others = nominal(outer) * chunks(walked, tile->column_chunk);
-    if (others < OPF_TILE_FEW_UNITS) rows = least(rows, most(tile->height, ceil_div(nominal(tile->rows), ceil_div(OPF_TILE_FEW_UNITS, others))));
+    if (others < OPF_TILE_FEW_UNITS) rows = least(rows, most(tile->height, ceil_div(nominal(tile->rows), row_cuts(tiler, others))));
     tile->row_chunk = even_chunk(tiler, tile->rows, rows, tile->height);
     int64_t known;
     if (!opf_is_int(tile->rows, &known) && !packs_a && rows == INT64_MAX / 2) tile->row_chunk = rounded(pool, tile->rows, tile->height);
