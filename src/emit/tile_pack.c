@@ -301,11 +301,36 @@ static const opf_expr *last_position(opf_tile_printer *p, int k) {
     return opf_add(pool, columns, opf_mul(pool, opf_sub(pool, w->taps, one), opf_int(pool, w->dilation)));
 }
 
+/* The innermost axis of the planes: depth that is no tap. -1: there is none. */
+static int plane_axis(const opf_tile *tile) {
+    for (int k = tile->n_axes - 1; k >= opf_tile_first_depth(tile); k--)
+        if (!is_tap(tile, k)) return k;
+    return -1;
+}
+
+/* A unit copies few lines of each channel, and channels lie pages apart: no prefetcher of the machine's follows. The first copy of a line asks for that
+ * of the next channel. */
+static void print_ask_for_line(opf_tile_printer *p, const line_source *line, const char *phase) {
+    enum { FLOATS_OF_A_LINE = 16 };
+    const opf_tile *tile = p->tile;
+    int axis = plane_axis(tile);
+    int64_t step;
+    if (p->nest->machine->vectors >= OPF_TILE_MANY_REGISTERS || tile->winograd || axis < 0 || opf_is_value(tile->axes[axis].extent, 1)) return;
+    if (!opf_is_int(line->step, &step) || step < 1) return;
+    const opf_expr *bind[3 * OPF_MAX_RANK] = {NULL};
+    bind[axis] = opf_add(p->pool, opf_var(p->pool, axis), opf_int(p->pool, 1));
+    const opf_expr *next = opf_expr_bind(p->pool, line->offset, tile->n_axes, bind);
+    const char *count = step == 1 ? "high - low" : opf_arena_printf(arena_of(p), "(high - low) * %lld", (long long)step);
+    if (tile->windows[tile->n_column - 1].phases > 1) count = opf_arena_printf(arena_of(p), "(%s == 0 ? %s : 0)", phase, count);
+    opf_tile_line(p, "for (int64_t i = 0; i < %s; i += %d) __builtin_prefetch(p%d + %s + i);", count, FLOATS_OF_A_LINE, line->input, opf_tile_operand_text(p, next));
+}
+
 /* A line whose elements are those of an input, evenly apart: the prelude copies it. */
-static bool print_plain_line(opf_tile_printer *p, const opf_expr *value, int place, const char *length) {
+static bool print_plain_line(opf_tile_printer *p, const opf_expr *value, int place, const char *phase, const char *length) {
     line_source line;
     if (!find_line(p, value, place, &line)) return false;
     p->names[place] = "low";
+    print_ask_for_line(p, &line, phase);
     opf_tile_line(p, "opf_copy_line%s(to, low, high, %s, p%d + (low < high ? %s : 0), %s);", line.is_half ? "_f16" : "", length, line.input, opf_tile_operand_text(p, line.offset),
                   opf_tile_text(p, line.step));
     return true;
@@ -333,7 +358,7 @@ static void print_line_copy(opf_tile_printer *p, const char *phase, const char *
     opf_tile_line(p, "const int64_t low = opf_min_i64(%s, %s);", opf_tile_text(p, b.low), length);
     if (b.line) opf_tile_line(p, "const int64_t high = %s ? opf_max_i64(%s, low) : low;", print(p, b.line), opf_tile_text(p, b.high));
     else opf_tile_line(p, "const int64_t high = opf_max_i64(%s, low);", opf_tile_text(p, b.high));
-    if (!tile->words && print_plain_line(p, value, place, length)) return;
+    if (!tile->words && print_plain_line(p, value, place, phase, length)) return;
     const char *outside = tile->words && tile->outside ? word_text(p, tile->outside) : opf_tile_zero(tile);
     opf_tile_line(p, "for (int64_t i = 0; i < low; i++) to[i] = %s;", outside);
     opf_tile_line(p, "for (int64_t i = low; i < high; i++) to[i] = %s;", element_text(p, value));
