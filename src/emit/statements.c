@@ -385,7 +385,7 @@ static void print_transpose(opf_statements *s, const opf_code *code) {
     opf_run to = {code->buffer, code->offset};
     const char *target = run_text(s, &to), *source = run_text(s, &code->operands[0]);
     s->stores_past |= code->past;
-    line(s, "opf_transpose_%s%s(%s, %s, %s, %s, %s, %s);", code->past ? "past_" : "", opf_emit_suffix(s->nest->buffers.data[code->buffer].dtype), target, text_of(s, code->value, false),
+    line(s, "opf_transpose_%s%s%s(%s, %s, %s, %s, %s, %s);", code->gathered ? "gathered_" : "", code->past ? "past_" : "", opf_emit_suffix(s->nest->buffers.data[code->buffer].dtype), target, text_of(s, code->value, false),
          source, text_of(s, code->from, false), text_of(s, code->limit, false), text_of(s, code->to, false));
 }
 

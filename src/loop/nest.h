@@ -57,7 +57,7 @@ typedef enum opf_code_kind {
                                   operand 0 [r * from + k] * operand 1 [k * limit + c], by a register tile; whole vectors are
                                   read and written behind the last column */
     OPF_CODE_TRANSPOSE,        /* buffer[offset + r * value + c] = operand 0 [c * from + r], r below limit, c below to; `past`: past
-                                  the caches where lines are aligned to vectors */
+                                  the caches where lines are aligned to vectors; `gathered`: through an array */
     OPF_CODE_PAST,             /* buffer[offset + i] = operand 0 [i], i below to, past the caches */
     OPF_CODE_ASK               /* nothing changes: asks for operand 0 [i], i below to, some such runs further on */
 } opf_code_kind;
@@ -78,7 +78,7 @@ struct opf_code {
     opf_combiner combiner;     /* reduce: SUM … MAX */
     bool first;                /* reduce: the register takes the value, nothing is combined */
     bool declares;             /* store, reduce: the register comes into being here */
-    bool past;                 /* transpose */
+    bool past, gathered;       /* transpose */
     bool independent;          /* loop: its iterations do not touch what others of them write */
     int n_operands;            /* reduce: 1; 2: SUM of products */
     opf_run operands[2];

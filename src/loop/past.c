@@ -45,11 +45,11 @@ static double operations(const opf_scheduler *s, const opf_targets *targets) {
 
 /* One choice a kernel, by what is asked about first. Where it waits for its operations and not for memory, lines that are computed together (step.c) are worth more. */
 static bool chooses_past(opf_scheduler *s, const opf_targets *targets) {
-    enum { SHARE_OF_PEAK = 8 }; /* what plain loops reach */
     const opf_nest *nest = s->nest;
+    const double share = nest->machine->lanes / 2.0; /* of the peak: what plain loops reach, about eight operations a cycle whatever the width */
     int64_t wanted = opf_nest_wants(nest, OPF_KNOB_STORES), *told = &s->nest->chosen.at[OPF_KNOB_STORES];
     if (*told) return *told == OPF_STORES_PAST;
-    double computing = operations(s, targets) * SHARE_OF_PEAK / nest->machine->flops_per_second, moving = (double)nest->bytes / nest->machine->dram_bandwidth;
+    double computing = operations(s, targets) * share / nest->machine->flops_per_second, moving = (double)nest->bytes / nest->machine->dram_bandwidth;
     bool past = wanted ? wanted == OPF_STORES_PAST : computing <= moving;
     *told = past ? OPF_STORES_PAST : OPF_STORES_CACHED;
     return past;
@@ -95,6 +95,11 @@ void opf_past_store(opf_scheduler *s, opf_block *block, const opf_chunk *chunk, 
 
 typedef struct asking { opf_scheduler *s; opf_block *block; const opf_chunk *chunk; opf_map asked; int count; } asking;
 
+/* What is read along whole, again for each line of the result: it comes from the second cache, and asking four runs on leads behind its end. */
+static bool stays_near(const opf_scheduler *s, const opf_nest_buffer *buffer) {
+    return opf_value_nominal_bytes(s->group->stages.inputs.data[buffer->index]) <= s->nest->machine->l2_bytes / 4;
+}
+
 /* A buffer's first load that walks along the lanes; those of others of its elements share lines with it, or follow as closely. */
 static bool ask_for(const opf_expr *e, void *data) {
     asking *a = data;
@@ -103,6 +108,7 @@ static bool ask_for(const opf_expr *e, void *data) {
     const void *buffer = (const void *)(uintptr_t)(e->index + 1);
     if (e->kind != OPF_EXPR_LOAD || e->n_args != 1 || opf_buffer_at(s, e->index)->memory != OPF_MEMORY_INPUT || opf_map_has(&a->asked, buffer)) return true;
     if (opf_expr_has_load(e->args[0]) || !opf_expr_affine(s->pool, e->args[0], a->chunk->lane, &step, &rest) || !opf_is_value(step, 1)) return true;
+    if (stays_near(s, opf_buffer_at(s, e->index))) return true;
     opf_map_set(&a->asked, buffer, a);
     if (a->count++ >= MOST_STREAMS) return true;
     opf_code *code = opf_code_add(s, a->block, OPF_CODE_ASK);

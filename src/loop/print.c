@@ -179,7 +179,7 @@ static void print_head(const printer *p, const opf_code *code) {
         break;
     case OPF_CODE_TRANSPOSE:
         print_run(p, code->buffer, code->offset);
-        opf_text_add(p->out, code->past ? " = transposed past the caches " : " = transposed ");
+        opf_text_printf(p->out, " = transposed %s%s", code->gathered ? "by lines " : "", code->past ? "past the caches " : "");
         print_run(p, code->operands[0].buffer, code->operands[0].offset);
         break;
     case OPF_CODE_PAST:

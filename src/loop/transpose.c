@@ -2,12 +2,14 @@
  * transposed into a small array first (or straight into the result, where that is all there is to do).
  *
  * The operand's lines are read along, several of them side by side, each cache line once; of the result so many lines are written one
- * behind the other as the block has along its innermost axis. */
+ * behind the other as the block has along its innermost axis. A vector that is shorter than a cache line leaves the rest of it for later: where so
+ * many lines do not stay in the first cache, for they lie a power of two apart and share its sets, the block goes through an array, a few
+ * whole lines at a time. */
 #include "loop/scheduler.h"
 
 enum {
     BLOCK = 16,   /* elements along the outer axis: a cache line of float32 */
-    LONGEST = 64, /* the most along the innermost axis */
+    LONGEST = 64, /* the most along the innermost axis, and along the outer one through an array */
     STRIP = 256   /* elements along the outer axis in one piece of the work that the parts share */
 };
 
@@ -15,7 +17,8 @@ typedef struct transposing {
     opf_scheduler *s;
     int outer, inner;           /* the two axes */
     int64_t outer_stop, inner_stop; /* known extents; -1: not known */
-    int64_t size;               /* of a block along the innermost axis */
+    int64_t size, length;       /* of a block along the innermost and the outer axis */
+    bool gathered;              /* through an array */
     bool past;                  /* into the result past the caches */
     const opf_expr *outer_start, *outer_count, *inner_start, *inner_count;
     int outer_lane, inner_lane; /* variables inside a block */
@@ -93,6 +96,13 @@ static int64_t block_size(int64_t stop) {
     return best;
 }
 
+/* The same along the outer axis through an array: the largest that a strip has several of and that computes little twice. */
+static int64_t gathered_length(int64_t stop) {
+    int64_t length = LONGEST;
+    while (stop >= 0 && length > BLOCK && (stop + length - 1) / length * length > stop + stop / 16) length /= 2;
+    return length;
+}
+
 /* Start and count of the block of so many elements that begins at `base`: of known extents the last block overlaps the one before and is whole. */
 static void block_of(opf_scheduler *s, opf_block *block, int variable, int64_t stop, int64_t elements, const opf_expr *base, const opf_expr **start, const opf_expr **count) {
     opf_pool *pool = s->pool;
@@ -118,6 +128,22 @@ static const opf_expr *at_start(const transposing *t, const opf_expr *offset) {
     return opf_substitute(t->s, offset, t->inner, t->inner_start);
 }
 
+/* Where a line of the operand is asked for again when the block has been walked through once, or a store past the caches is less than a line. */
+static bool goes_through_array(const transposing *t, const opf_expr *load) {
+    enum { LINE = 64, WAY = 4096, ELEMENT = 4 }; /* bytes; a way of the first cache is a page */
+    const opf_machine *machine = t->s->nest->machine;
+    int64_t pitch;
+    if (machine->lanes * ELEMENT >= LINE) return false;
+    if (t->past) return true;
+    if (!opf_is_int(coefficient_of(t->s, load->args[0], t->inner), &pitch)) return false;
+    int64_t apart = pitch * ELEMENT & -(pitch * ELEMENT), sets = WAY / (apart < LINE ? LINE : apart > WAY ? WAY : apart);
+    return sets * (machine->l1_bytes / WAY) < t->size;
+}
+
+static bool is_all(const transposing *t, const opf_targets *targets) {
+    return targets->list.count == 1 && is_crosswise(t->s, targets->list.data[0].value, t->outer, t->inner);
+}
+
 /* Transposes the block of `load` to `to`, lines `pitch` apart. */
 static void add_transpose(const transposing *t, opf_block *block, const opf_expr *load, opf_run to, const opf_expr *pitch) {
     opf_code *code = opf_code_add(t->s, block, OPF_CODE_TRANSPOSE);
@@ -129,6 +155,7 @@ static void add_transpose(const transposing *t, opf_block *block, const opf_expr
     code->limit = t->outer_count;
     code->to = t->inner_count;
     code->past = t->past && opf_buffer_at(t->s, to.buffer)->memory == OPF_MEMORY_RESULT;
+    code->gathered = t->gathered;
 }
 
 typedef struct replacing { const transposing *t; opf_block *block; opf_map arrays; } replacing;
@@ -154,9 +181,8 @@ static void emit_block(transposing *t, opf_block *block, const opf_targets *targ
     opf_scheduler *s = t->s;
     opf_pool *pool = s->pool;
     const opf_target *first = &targets->list.data[0];
-    if (targets->list.count == 1 && is_crosswise(s, first->value, t->outer, t->inner)) {
+    if (is_all(t, targets)) {
         opf_run to = {first->buffer, at_start(t, first->offset)};
-        t->past = opf_stores_past(s, targets, t->inner);
         add_transpose(t, block, first->value, to, coefficient_of(s, first->offset, t->outer));
         return;
     }
@@ -194,7 +220,7 @@ bool opf_transpose_axes(opf_scheduler *s, opf_axes *axes, const opf_targets *tar
 }
 
 /* The loop over the blocks of a strip, or of the whole outer axis. */
-static opf_block *loop_of_strip(opf_scheduler *s, opf_block *block, const opf_transpose *transpose, int base) {
+static opf_block *loop_of_strip(opf_scheduler *s, opf_block *block, const opf_transpose *transpose, int base, int64_t length) {
     opf_pool *pool = s->pool;
     const opf_expr *from = opf_int(pool, 0), *to = opf_extent(s, transpose->outer);
     int64_t stop;
@@ -203,18 +229,23 @@ static opf_block *loop_of_strip(opf_scheduler *s, opf_block *block, const opf_tr
         const opf_expr *end = opf_add(pool, from, opf_int(pool, STRIP));
         to = opf_is_int(to, &stop) && stop % STRIP == 0 ? end : opf_min(pool, end, to);
     }
-    return opf_code_loop(s, block, base, from, to, BLOCK);
+    return opf_code_loop(s, block, base, from, to, length);
 }
 
 void opf_transpose_blocks(opf_scheduler *s, opf_block *block, const opf_transpose *transpose, const opf_targets *targets) {
     opf_pool *pool = s->pool;
-    transposing t = {.s = s, .outer = transpose->outer, .inner = transpose->inner, .outer_stop = -1, .inner_stop = -1, .size = transpose->size};
+    transposing t = {.s = s, .outer = transpose->outer, .inner = transpose->inner, .outer_stop = -1, .inner_stop = -1, .size = transpose->size, .length = BLOCK};
     opf_is_int(opf_extent(s, t.outer), &t.outer_stop);
     opf_is_int(opf_extent(s, t.inner), &t.inner_stop);
+    if (is_all(&t, targets)) {
+        t.past = opf_stores_past(s, targets, t.inner);
+        t.gathered = goes_through_array(&t, targets->list.data[0].value);
+        if (t.gathered) t.length = gathered_length(t.outer_stop);
+    }
     const opf_expr *base = opf_mul(pool, opf_variable(s, transpose->number), opf_int(pool, t.size));
     block_of(s, block, t.inner, t.inner_stop, t.size, base, &t.inner_start, &t.inner_count);
     int outer = opf_variable_new(s, opf_arena_printf(s->arena, "%s_base", s->nest->variables.data[t.outer].name), opf_extent(s, t.outer));
-    block = loop_of_strip(s, block, transpose, outer);
-    block_of(s, block, t.outer, t.outer_stop, BLOCK, opf_variable(s, outer), &t.outer_start, &t.outer_count);
+    block = loop_of_strip(s, block, transpose, outer, t.length);
+    block_of(s, block, t.outer, t.outer_stop, t.length, opf_variable(s, outer), &t.outer_start, &t.outer_count);
     emit_block(&t, block, targets);
 }

@@ -61,6 +61,38 @@ static inline void opf_transpose_past_f32(float *restrict to, int64_t to_pitch, 
     else opf_transpose_vectors_f32(to, to_pitch, from, from_pitch, rows, columns, 0);
 }
 
+/* The same through an array of at most 64 by 64: each line of the operand is read to its end before the next ones, where 64 of them would not stay in
+ * the first cache, and each line of the result is written at once. Past the caches what the next block reads is asked for meanwhile. */
+static inline void opf_transpose_gather_f32(float *restrict to, int64_t to_pitch, const float *restrict from, int64_t from_pitch, int64_t rows,
+                                            int64_t columns, int past) {
+    enum { SIDE = 64, PITCH = SIDE + OPF_LANES, LINE = 16 }; /* lines of the array that lie in different sets */
+    _Alignas(64) float block[SIDE * PITCH];
+    const int aligned = past && (uintptr_t)to % sizeof(opf_vf) == 0 && to_pitch % OPF_LANES == 0;
+    for (int64_t c = 0; c < columns; c += OPF_LANES) {
+        const int64_t lines = columns - c < OPF_LANES ? columns - c : OPF_LANES;
+        opf_transpose_vectors_f32(block + c, PITCH, from + c * from_pitch, from_pitch, rows, lines, 0);
+        for (int64_t i = c; past && i < c + lines; i++)
+            for (int64_t r = rows; r < 2 * rows; r += LINE) __builtin_prefetch((const void *)((uintptr_t)from + (uintptr_t)(i * from_pitch + r) * sizeof(float)), 0, 2);
+    }
+    for (int64_t r = 0; r < rows; r++) {
+        int64_t c = 0;
+        for (; c + OPF_LANES <= columns; c += OPF_LANES) {
+            const opf_vf v = opf_vload(block + r * PITCH + c);
+            if (aligned) opf_vstore_past((char *)(to + r * to_pitch + c), v);
+            else opf_vstore(to + r * to_pitch + c, v);
+        }
+        for (; c < columns; c++) to[r * to_pitch + c] = block[r * PITCH + c];
+    }
+}
+static inline void opf_transpose_gathered_f32(float *restrict to, int64_t to_pitch, const float *restrict from, int64_t from_pitch, int64_t rows,
+                                              int64_t columns) {
+    opf_transpose_gather_f32(to, to_pitch, from, from_pitch, rows, columns, 0);
+}
+static inline void opf_transpose_gathered_past_f32(float *restrict to, int64_t to_pitch, const float *restrict from, int64_t from_pitch, int64_t rows,
+                                                   int64_t columns) {
+    opf_transpose_gather_f32(to, to_pitch, from, from_pitch, rows, columns, 1);
+}
+
 typedef float opf_vf_bytes __attribute__((vector_size(4 * OPF_LANES), aligned(1), may_alias)); /* at any address */
 
 /* to[0 … bytes-1] = from[0 … bytes-1] past the caches, all but the ends that are no whole vector. Of short runs that begin inside a vector the
