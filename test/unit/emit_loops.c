@@ -40,6 +40,7 @@ static const written_case written[] = {
      "size N 900 1 0\n in x float32 [N]\n stage a float32 [n=N] : exp(x[n])\n stage b float32 [n=N] : tanh(a[n])\n stage y float32 [n=N] : erf(b[n]) + a[n]\n out a\n out b\n out y"},
     {"transpose", "size A 5 1 0 33\n size B 7 4 3 65\n in x float32 [A, B]\n stage y float32 [b=B, a=A] : x[a, b]\n out y"},
     {"transpose in strips", "in x float32 [70, 530]\n in z float32 [530, 70]\n stage y float32 [b=530, a=70] : x[a, b]\n stage v float32 [b=530, a=70] : x[a, b] * z[b, a]\n out y\n out v"},
+    {"transpose of lines that share sets", "in x float32 [70, 768]\n stage y float32 [b=768, a=70] : x[a, b]\n out y"},
     {"transpose of four axes", "size N 2 1 0\n in x float32 [N, 3, 4, 5]\n stage y float32 [n=N, a=5, b=3, c=4] : x[n, b, c, a]\n out y"},
     {"reshape that merges", "size N 6 3 0\n in x float32 [N, 4, 5]\n stage y float32 [n=N, k=20] : x[n, floordiv(k, 5), floormod(k, 5)] * 2\n out y"},
     {"reshape that splits", "size N 6 3 0\n in x float32 [N, 20]\n stage y float32 [n=N, a=4, b=5] : x[n, a * 5 + b] * 2\n out y"},
