@@ -15,6 +15,9 @@
 #ifndef OPF_LIB_H
 #include "opf_lib.h"
 #endif
+#ifndef OPF_KERNEL_H
+#include "opf_kernel.h"
+#endif
 #ifndef OPF_VECTOR_H
 #include "opf_vector.h"
 #endif
@@ -31,7 +34,8 @@ enum {
     OPF_LIB_STEPS = 16, /* whose input products are computed together, so that W is read once for all of them */
     OPF_LIB_PANEL = 64, /* columns of a panel */
     OPF_LIB_TILE = OPF_LANES == 16 ? 8 : 6, /* rows that are multiplied together by a panel, at most */
-    OPF_LIB_QUADS_TILE = 4                  /* the same of quantised rows */
+    OPF_LIB_QUADS_TILE = 4,                 /* the same of quantised rows */
+    OPF_LIB_PIECE = OPF_LANES == 16 ? 0 : 96 /* depth steps of a panel that stay in the first cache; 0: panels are not cut */
 };
 
 /* A quantised operand, in panels. */
@@ -39,6 +43,7 @@ typedef struct opf_lib_quads {
     const unsigned char *panels; /* of this direction */
     int64_t depth;
     int unsigned_weights;        /* 128 is taken off each while it is multiplied */
+    int less;                    /* taken off rows' bytes: 128 where they are multiplied as bytes with sign, else 0 */
     int32_t *column_sums;        /* [columns]: of the weights as they are multiplied, their zero points, and their scales */
     int32_t *zeros;
     float *scales;
@@ -117,13 +122,21 @@ static inline float *opf_lib_state(const opf_lib_layer *l, const opf_lib_tensor 
 /* ---- products with quantised weights ---- */
 
 static inline void opf_lib_extend_range(const float *x, int64_t n, float *low, float *high) {
-    float least = *low, most = *high;
-    for (int64_t i = 0; i < n; i++) {
-        least = x[i] < least ? x[i] : least;
-        most = x[i] > most ? x[i] : most;
+    opf_vf least = opf_vsplat(*low), most = opf_vsplat(*high);
+    int64_t i = 0;
+    for (; i + OPF_LANES <= n; i += OPF_LANES) {
+        const opf_vf v = opf_vload(x + i);
+        least = opf_vsmaller(v, least);
+        most = opf_vlarger(v, most);
     }
-    *low = least;
-    *high = most;
+    for (int lane = 0; lane < OPF_LANES; lane++) {
+        *low = least[lane] < *low ? least[lane] : *low;
+        *high = most[lane] > *high ? most[lane] : *high;
+    }
+    for (; i < n; i++) {
+        *low = x[i] < *low ? x[i] : *low;
+        *high = x[i] > *high ? x[i] : *high;
+    }
 }
 
 static inline void opf_lib_quantization(float low, float high, float *scale, int *zero) {
@@ -143,13 +156,15 @@ static inline void opf_lib_input_quantization(opf_lib_layer *l) {
 
 static inline int64_t opf_lib_words(int64_t depth) { return (depth + 3) / 4; }
 
-/* Row `row` of the operands, quantised, with zeros behind its end. */
-static inline void opf_lib_quantize_row(const opf_lib_layer *l, int64_t row, const float *x, int64_t depth, float scale, int zero) {
+/* Row `row` of what these weights multiply, quantised, with zeros behind its end. */
+static inline void opf_lib_quantize_row(const opf_lib_layer *l, const opf_lib_quads *w, int64_t row, const float *x, float scale, int zero) {
+    const int64_t depth = w->depth;
+    const int less = w->less;
     unsigned char *to = l->bytes + row * 4 * opf_lib_words(depth);
     int32_t total = 0;
     for (int64_t k = 0; k < depth; k++) {
         int q = (int)opf_min_f32(opf_max_f32(opf_round_f32(x[k] / scale) + (float)zero, 0), 255);
-        to[k] = (unsigned char)q;
+        to[k] = (unsigned char)(q - less);
         total += q - zero;
     }
     for (int64_t k = depth; k < 4 * opf_lib_words(depth); k++) to[k] = 0;
@@ -185,11 +200,45 @@ static inline void opf_lib_quads_tile(int count, int32_t *sums, const unsigned c
     }
 }
 
+#if OPF_SIGNED_QUADS
+/* The same of rows' bytes with sign, and weights with sign that are none of them -128. */
+#define OPF_LIB_SIGNED_QUADS_OF(count, vectors)                                                                        \
+    OPF_APART void opf_lib_signed_quads_##count(int32_t *sums, const unsigned char *x, const unsigned char *panel, int64_t words) { \
+        const int32_t *weights = (const int32_t *)(const void *)panel;                                                 \
+        for (int64_t at = 0; at < OPF_LIB_PANEL; at += vectors * OPF_LANES) {                                          \
+            opf_vi s[count][vectors] = {{{0}}};                                                                        \
+            for (int64_t k = 0; k < words; k++)                                                                        \
+                for (int i = 0; i < count; i++) {                                                                      \
+                    const opf_vi row = opf_visplat(((const opf_word *)(const void *)(x + i * 4 * words))[k]), size = opf_vsizes(row); \
+                    for (int v = 0; v < vectors; v++) s[i][v] = opf_vquads_signed(size, row, opf_viload(weights + k * OPF_LIB_PANEL + at + v * OPF_LANES), s[i][v]); \
+                }                                                                                                      \
+            for (int i = 0; i < count; i++)                                                                            \
+                for (int v = 0; v < vectors; v++) opf_vistore(sums + i * OPF_LIB_PANEL + at + v * OPF_LANES, s[i][v]);  \
+        }                                                                                                              \
+    }
+OPF_LIB_SIGNED_QUADS_OF(1, 8) OPF_LIB_SIGNED_QUADS_OF(2, 4) OPF_LIB_SIGNED_QUADS_OF(3, 2) OPF_LIB_SIGNED_QUADS_OF(4, 2)
+static inline void opf_lib_signed_quads_tile(int count, int32_t *sums, const unsigned char *x, const unsigned char *panel, int64_t words) {
+    switch (count) {
+    case 1: opf_lib_signed_quads_1(sums, x, panel, words); break;
+    case 2: opf_lib_signed_quads_2(sums, x, panel, words); break;
+    case 3: opf_lib_signed_quads_3(sums, x, panel, words); break;
+    default: opf_lib_signed_quads_4(sums, x, panel, words); break;
+    }
+}
+
+#endif
+
+static inline int opf_lib_has_lowest(const unsigned char *bytes, int64_t n) { /* -128 */
+    unsigned char found = 0;
+    for (int64_t i = 0; i < n; i++) found |= bytes[i] == 128;
+    return found;
+}
+
 static inline int32_t opf_lib_flip(const opf_lib_quads *w) { return w->unsigned_weights ? (int32_t)0x80808080u : 0; }
 
 /* What a product needs to know of each column; of `scales` and `zeros` there is one a direction, or one a column. What a zero point of the
  * rows takes off a column is told by a row of ones. */
-static inline void opf_lib_describe_columns(const opf_lib_layer *l, const opf_lib_quads *w, const opf_lib_tensor *scales, const opf_lib_tensor *zeros) {
+static inline void opf_lib_describe_columns(const opf_lib_layer *l, opf_lib_quads *w, const opf_lib_tensor *scales, const opf_lib_tensor *zeros) {
     int64_t words = opf_lib_words(w->depth), columns = l->gates * l->hidden, of_scales = opf_lib_elements(scales) / l->directions;
     int64_t of_zeros = opf_lib_has(zeros) ? opf_lib_elements(zeros) / l->directions : 0;
     for (int64_t j = 0; j < l->columns; j++) {
@@ -199,8 +248,18 @@ static inline void opf_lib_describe_columns(const opf_lib_layer *l, const opf_li
         w->zeros[j] -= w->unsigned_weights ? 128 : 0;
     }
     for (int64_t k = 0; k < 4 * words; k++) l->bytes[k] = k < w->depth;
-    for (int64_t column = 0; column < l->columns; column += OPF_LIB_PANEL)
-        opf_lib_quads_1(w->column_sums + column, l->bytes, w->panels + column * 4 * words, words, opf_lib_flip(w));
+    w->less = OPF_SIGNED_QUADS && !w->unsigned_weights ? 128 : 0;
+    for (int64_t column = 0; column < l->columns; column += OPF_LIB_PANEL) {
+        const unsigned char *panel = w->panels + column * 4 * words;
+#if OPF_SIGNED_QUADS
+        if (!w->unsigned_weights) {
+            opf_lib_signed_quads_1(w->column_sums + column, l->bytes, panel, words); /* times one -128 is right, too */
+            if (opf_lib_has_lowest(panel, OPF_LIB_PANEL * 4 * words)) w->less = 0;
+            continue;
+        }
+#endif
+        opf_lib_quads_1(w->column_sums + column, l->bytes, panel, words, opf_lib_flip(w));
+    }
 }
 
 /* out[0 … PANEL) += row `row` of bytes · the columns from `column` on; sums: the bytes' products. */
@@ -222,58 +281,81 @@ static inline void opf_lib_add_quantized_products(const opf_lib_layer *l, const 
     for (int64_t column = 0; column < l->columns; column += OPF_LIB_PANEL)
         for (int64_t row = 0; row < n; row += OPF_LIB_QUADS_TILE) {
             int count = n - row < OPF_LIB_QUADS_TILE ? (int)(n - row) : OPF_LIB_QUADS_TILE;
-            opf_lib_quads_tile(count, sums, l->bytes + row * 4 * words, w->panels + column * 4 * words, words, opf_lib_flip(w));
+            const unsigned char *rows = l->bytes + row * 4 * words, *panel = w->panels + column * 4 * words;
+#if OPF_SIGNED_QUADS
+            if (w->less) opf_lib_signed_quads_tile(count, sums, rows, panel, words);
+            else
+#endif
+                opf_lib_quads_tile(count, sums, rows, panel, words, opf_lib_flip(w));
             for (int i = 0; i < count; i++)
-                opf_lib_add_quantized(l, w, row + i, column, sums + i * OPF_LIB_PANEL, scale, zero, out + (row + i) * l->columns + column);
+                opf_lib_add_quantized(l, w, row + i, column, sums + i * OPF_LIB_PANEL, scale, zero - w->less, out + (row + i) * l->columns + column);
         }
 }
 
 /* ---- products ---- */
 
-/* out_i[0 … PANEL) += x_i · panel for `count` rows, a known number, `vectors` of the panel's vectors at a time. Each sum is one chain over
- * the depth: how many rows stand side by side changes no bit. */
-#define OPF_LIB_TILE_OF(count, vectors)                                                                                \
-    static inline void opf_lib_tile_##count(float *out, int64_t pitch, const float *const *x, const float *panel, int64_t depth) { \
-        for (int64_t at = 0; at < OPF_LIB_PANEL; at += vectors * OPF_LANES) {                                          \
-            opf_vf sums[count][vectors];                                                                               \
+/* out_i[at … at + vectors) += x_i[0 … depth) · those columns of the panel, for `count` rows; both are known numbers. Vectors of the panel are
+ * read first and rows spread one by one: the sums and those fill the registers, more would be spilled. */
+#define OPF_LIB_STRIP_OF(count, vectors, at)                                                                           \
+    {                                                                                                                  \
+        opf_vf sums[count][vectors];                                                                                   \
+        for (int i = 0; i < count; i++)                                                                                \
+            for (int v = 0; v < vectors; v++) sums[i][v] = opf_vload(out + i * pitch + at + v * OPF_LANES);             \
+        for (int64_t k = 0; k < depth; k++) {                                                                          \
+            const float *line = panel + k * OPF_LIB_PANEL + at;                                                        \
+            opf_vf w[vectors];                                                                                         \
+            for (int v = 0; v < vectors; v++) w[v] = opf_vload(line + v * OPF_LANES);                                   \
+            if (OPF_LIB_PIECE > 0 && count > 1) __builtin_prefetch(line + OPF_LIB_PIECE * OPF_LIB_PANEL); /* the next piece */ \
             for (int i = 0; i < count; i++)                                                                            \
-                for (int v = 0; v < vectors; v++) sums[i][v] = opf_vload(out + i * pitch + at + v * OPF_LANES);         \
-            for (int64_t k = 0; k < depth; k++)                                                                        \
-                for (int v = 0; v < vectors; v++) {                                                                    \
-                    const opf_vf w = opf_vload(panel + k * OPF_LIB_PANEL + at + v * OPF_LANES);                        \
-                    for (int i = 0; i < count; i++) sums[i][v] = opf_vfma(opf_vsplat(x[i][k]), w, sums[i][v]);          \
-                }                                                                                                      \
-            for (int i = 0; i < count; i++)                                                                            \
-                for (int v = 0; v < vectors; v++) opf_vstore(out + i * pitch + at + v * OPF_LANES, sums[i][v]);         \
+                for (int v = 0; v < vectors; v++) sums[i][v] = opf_vfma(opf_vsplat(x[i][from + k]), w[v], sums[i][v]);  \
         }                                                                                                              \
+        for (int i = 0; i < count; i++)                                                                                \
+            for (int v = 0; v < vectors; v++) opf_vstore(out + i * pitch + at + v * OPF_LANES, sums[i][v]);             \
+    }
+
+/* out_i[0 … PANEL) += x_i[from … from + depth) · panel for `count` rows, `vectors` of the panel's vectors at a time and then those that are left.
+ * Each sum is one chain over the depth: how many rows stand side by side, and where the depth is cut, changes no bit. */
+#define OPF_LIB_TILE_OF(count, vectors)                                                                                \
+    OPF_APART void opf_lib_tile_##count(float *out, int64_t pitch, const float *const *x, int64_t from, const float *panel, int64_t depth) { \
+        enum { ALL = OPF_LIB_PANEL / OPF_LANES, LEFT = ALL % (vectors), WHOLE = (ALL - LEFT) * OPF_LANES };             \
+        for (int64_t at = 0; at < WHOLE; at += (vectors) * OPF_LANES) OPF_LIB_STRIP_OF(count, vectors, at)             \
+        if (LEFT > 0) OPF_LIB_STRIP_OF(count, (LEFT > 0 ? LEFT : 1), WHOLE)                                            \
     }
 #if OPF_LANES == 16
 OPF_LIB_TILE_OF(1, 4) OPF_LIB_TILE_OF(2, 4) OPF_LIB_TILE_OF(3, 4) OPF_LIB_TILE_OF(4, 4) OPF_LIB_TILE_OF(5, 4) OPF_LIB_TILE_OF(6, 4)
 OPF_LIB_TILE_OF(7, 2) OPF_LIB_TILE_OF(8, 2)
 #else /* 16 registers */
-OPF_LIB_TILE_OF(1, 8) OPF_LIB_TILE_OF(2, 4) OPF_LIB_TILE_OF(3, 4) OPF_LIB_TILE_OF(4, 2) OPF_LIB_TILE_OF(5, 2) OPF_LIB_TILE_OF(6, 2)
+OPF_LIB_TILE_OF(1, 8) OPF_LIB_TILE_OF(2, 4) OPF_LIB_TILE_OF(3, 3) OPF_LIB_TILE_OF(4, 3) OPF_LIB_TILE_OF(5, 2) OPF_LIB_TILE_OF(6, 2)
 #endif
 
-/* out_i[0 … columns) += x_i · panels for n rows, in tiles of about the same height. columns: whole panels. */
-static inline void opf_lib_add_products(float *out, int64_t pitch, const float *const *x, int64_t n, const float *panels, int64_t columns, int64_t depth) {
+/* out_i[0 … PANEL) += x_i[from … from + depth) · panel for n rows, in tiles of about the same height. */
+static inline void opf_lib_add_panel(float *out, int64_t pitch, const float *const *x, int64_t n, int64_t from, const float *panel, int64_t depth) {
     int64_t tiles = (n + OPF_LIB_TILE - 1) / OPF_LIB_TILE;
-    for (int64_t column = 0; column < columns; column += OPF_LIB_PANEL, panels += depth * OPF_LIB_PANEL)
-        for (int64_t tile = 0; tile < tiles; tile++) {
-            int64_t i = tile * n / tiles;
-            float *to = out + i * pitch + column;
-            switch ((tile + 1) * n / tiles - i) {
-            case 1: opf_lib_tile_1(to, pitch, x + i, panels, depth); break;
-            case 2: opf_lib_tile_2(to, pitch, x + i, panels, depth); break;
-            case 3: opf_lib_tile_3(to, pitch, x + i, panels, depth); break;
-            case 4: opf_lib_tile_4(to, pitch, x + i, panels, depth); break;
-            case 5: opf_lib_tile_5(to, pitch, x + i, panels, depth); break;
-            case 6: opf_lib_tile_6(to, pitch, x + i, panels, depth); break;
+    for (int64_t tile = 0; tile < tiles; tile++) {
+        int64_t i = tile * n / tiles;
+        float *to = out + i * pitch;
+        switch ((tile + 1) * n / tiles - i) {
+        case 1: opf_lib_tile_1(to, pitch, x + i, from, panel, depth); break;
+        case 2: opf_lib_tile_2(to, pitch, x + i, from, panel, depth); break;
+        case 3: opf_lib_tile_3(to, pitch, x + i, from, panel, depth); break;
+        case 4: opf_lib_tile_4(to, pitch, x + i, from, panel, depth); break;
+        case 5: opf_lib_tile_5(to, pitch, x + i, from, panel, depth); break;
+        case 6: opf_lib_tile_6(to, pitch, x + i, from, panel, depth); break;
 #if OPF_LANES == 16
-            case 7: opf_lib_tile_7(to, pitch, x + i, panels, depth); break;
-            default: opf_lib_tile_8(to, pitch, x + i, panels, depth); break;
+        case 7: opf_lib_tile_7(to, pitch, x + i, from, panel, depth); break;
+        default: opf_lib_tile_8(to, pitch, x + i, from, panel, depth); break;
 #endif
-            }
         }
+    }
+}
+
+/* out_i[0 … columns) += x_i · panels for n rows. columns: whole panels. A panel is multiplied in pieces of its depth that stay in the first cache
+ * while all rows pass; one row passes but once. */
+static inline void opf_lib_add_products(float *out, int64_t pitch, const float *const *x, int64_t n, const float *panels, int64_t columns, int64_t depth) {
+    const int64_t piece = n > 1 && OPF_LIB_PIECE > 0 && OPF_LIB_PIECE < depth ? OPF_LIB_PIECE : depth;
+    for (int64_t column = 0; column < columns; column += OPF_LIB_PANEL, panels += depth * OPF_LIB_PANEL)
+        for (int64_t from = 0; from < depth; from += piece)
+            opf_lib_add_panel(out + column, pitch, x, n, from, panels + from * OPF_LIB_PANEL, depth - from < piece ? depth - from : piece);
 }
 
 /* What the gates' sums begin with: both biases; of GRU's third gate that of the input alone. */
@@ -293,7 +375,7 @@ static inline void opf_lib_input_products(const opf_lib_layer *l, int64_t first,
         int64_t time = opf_lib_time(l, i % l->batch, first + i / l->batch);
         l->rows[i] = opf_lib_input_row(l, time < 0 ? 0 : time, i % l->batch);
         memcpy(l->products + i * l->columns, l->first, (size_t)l->columns * sizeof *l->first);
-        if (l->quantized) opf_lib_quantize_row(l, i, l->rows[i], l->input, l->scale_x, l->zero_x);
+        if (l->quantized) opf_lib_quantize_row(l, &l->quads[0], i, l->rows[i], l->scale_x, l->zero_x);
     }
     if (l->quantized) opf_lib_add_quantized_products(l, &l->quads[0], n, l->scale_x, l->zero_x, l->products);
     else opf_lib_add_products(l->products, l->columns, l->rows, n, l->w, l->columns, l->input);
@@ -307,7 +389,7 @@ static inline void opf_lib_state_products(const opf_lib_layer *l, const float *s
         float low = 0, high = 0;
         opf_lib_extend_range(states, l->batch * l->hidden, &low, &high);
         opf_lib_quantization(low, high, &scale, &zero);
-        for (int64_t b = 0; b < l->batch; b++) opf_lib_quantize_row(l, b, states + b * l->hidden, l->hidden, scale, zero);
+        for (int64_t b = 0; b < l->batch; b++) opf_lib_quantize_row(l, &l->quads[1], b, states + b * l->hidden, scale, zero);
         opf_lib_add_quantized_products(l, &l->quads[1], l->batch, scale, zero, gate);
         return;
     }

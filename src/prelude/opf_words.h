@@ -65,6 +65,19 @@ static inline opf_vi opf_vquads(opf_vi u, opf_vi s, opf_vi sum) {
 #endif
 }
 
+/* sum + the four products of x's and s's bytes with sign, in each lane; size: opf_vsizes(x). No byte of s may be -128: two products are then
+ * within 2 * 128 * 127 < 2^15, where vpmaddubsw does not saturate. For processors that take bytes apart for opf_vquads, which is dearer. */
+#if OPF_LANES == 8 && defined(__AVX2__) && !(defined(__AVX512VNNI__) && defined(__AVX512VL__))
+#define OPF_SIGNED_QUADS 1
+typedef char opf_vb __attribute__((vector_size(32), may_alias));
+static inline opf_vi opf_vsizes(opf_vi x) { return (opf_vi)__builtin_ia32_psignb256((opf_vb)x, (opf_vb)x); }
+static inline opf_vi opf_vquads_signed(opf_vi size, opf_vi x, opf_vi s, opf_vi sum) {
+    return opf_vpairs((opf_vi)__builtin_ia32_pmaddubsw256((opf_vb)size, __builtin_ia32_psignb256((opf_vb)s, (opf_vb)x)), opf_visplat(0x10001), sum);
+}
+#else
+#define OPF_SIGNED_QUADS 0
+#endif
+
 /* Packs `count` rows of `depth` words, `stride` bytes apart, into a panel [depth][width]; zeros behind the last row. Writes up to
  * OPF_LANES words behind the panel. */
 static inline void opf_pack_words(int32_t *restrict to, int width, const void *restrict from, int64_t stride, int64_t count, int64_t depth) {
