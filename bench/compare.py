@@ -3,8 +3,9 @@
 usage: compare.py LIBRARY MODEL.onnx… [--threads N[,N]] [--seconds S] [--engines a,b,…] [--memory] [--json FILE] [--plot FILE.svg]
 
 For each model all engines run in turns on the same inputs. Printed are minima in milliseconds and ratios of minima; `a/b` below 1
-means a is faster. "best peer" is the fastest engine whose outputs agree with ONNX Runtime's without optimisation; an engine that
-disagrees is marked WRONG and is no peer. "limit" is the share of the time that bytes and FLOPs explain by the machine table
+means a is faster. "best peer" is the fastest engine whose outputs agree with ONNX Runtime's without optimisation, of models that
+multiply bytes with weights made uint8, which is exact on every processor (engines.py, Exact); an engine that disagrees is marked WRONG and is no
+peer. "limit" is the share of the time that bytes and FLOPs explain by the machine table
 (opfuse profile). --memory: time until ready and peak memory of each engine, in processes of their own."""
 import argparse
 import json
@@ -73,7 +74,7 @@ def measure(path, threads, seconds, names, memory):
     made, missing = make(names, path, feeds, threads)
     if "opfuse" not in made:
         raise RuntimeError(missing["opfuse"])
-    judge = made.get("ort_off") or E.OrtOff(path, feeds, threads)
+    judge = E.Exact(path, feeds, threads) if E.multiplies_bytes(path) else made.get("ort_off") or E.OrtOff(path, feeds, threads)
     judge.run()
     expected = judge.results(64)
     right = {name: agree(engine.results(len(expected)), expected) for name, engine in made.items()}

@@ -4,7 +4,8 @@ usage: targets.py LIBRARY [--only WORD] [--seconds S] [--threads N] [--engines a
 
 A row: milliseconds of opfuse and of the best peer whose numbers are right, their ratio, the share of opfuse's time that a direct
 count of operations and bytes explains by the machine table (above 100 % with Winograd's products), the target, and whether it is
-met. The target is the largest ratio, or, of contractions by their share of the peak (of multiply-adds, as a loop of nothing else reaches it beside them) and of
+met. A row without a right peer has no ratio, and its target is met; the times of peers that are wrong stand behind (compare.py says who is right).
+The target is the largest ratio, or, of contractions by their share of the peak (of multiply-adds, as a loop of nothing else reaches it beside them) and of
 memory-bound kernels by their share of a copy (plain or past the caches, whichever is faster), the least share. Starts, and the peak of memory of a run (at most 1.15 x (weights as they are used + workspace) + 10 MiB), are measured on models below
 build/models. `--only WORD`: the rows whose section or name has the word. Exit status 3 where a target is missed."""
 import argparse
@@ -164,7 +165,7 @@ def measure(name, model, target, threads, seconds, engines, folder, share=False)
 
 
 def show(row):
-    wrong = " ".join(f"{k} WRONG" for k, v in row["right"].items() if not v)
+    wrong = " ".join(f"{k} WRONG" + (f" ({row['ms'][k]:.4f})" if k != "opfuse" else "") for k, v in row["right"].items() if not v)
     share = f"{100 * row['of_limit']:4.0f} %" if row["of_limit"] else "     -"
     peer = row["ms"][row["peer"]] if row["peer"] else float("nan")
     print(f"  {row['kernel']:32s}{row['ms']['opfuse']:9.4f}{peer:9.4f} {row['peer'] or '-':9s}{row['ratio'] or float('nan'):6.2f}{share}{row['target']:8.2f}  "
