@@ -449,8 +449,8 @@ static void divide_later(planner *p, opf_block_stage *placed) {
 
 /* ---- the plan ---- */
 
-int64_t opf_block_rows(bool streams, double cache_bytes, double row_bytes, double rows, double outer) {
-    double fitting = floor(cache_bytes / 8 / fmax(row_bytes, 1));
+int64_t opf_block_rows(bool streams, double bytes, double row_bytes, double rows, double outer) {
+    double fitting = floor(bytes / fmax(row_bytes, 1));
     int64_t count = (int64_t)fmin(fitting, streams ? OPF_BLOCK_STREAMED_ROWS : OPF_BLOCK_ROWS);
     while (count > OPF_BLOCK_LEAST_ROWS && outer * ceil(rows / (double)count) < ENOUGH_UNITS) count /= 2;
     return count < OPF_BLOCK_LEAST_ROWS ? OPF_BLOCK_LEAST_ROWS : count;

@@ -44,9 +44,11 @@ typedef struct opf_block_plan {
  * the list is no such nest; all else is then undefined. */
 bool opf_blocks_plan(const opf_stages *stages, int n_results, const int *results, bool exact, opf_pool *pool, opf_arena *arena, opf_block_plan *plan);
 
-/* Rows of a block: as many as leave no more than an eighth of a core's own cache (`cache_bytes`) from one step to the next (`row_bytes`
- * each), fewer where the threads would want for blocks. `outer`: positions of the loops outside. */
-int64_t opf_block_rows(bool streams, double cache_bytes, double row_bytes, double rows, double outer);
+/* Rows of a block: as many as leave no more than `bytes` from one step to the next (`row_bytes` each), fewer where the threads would want
+ * for blocks. `outer`: positions of the loops outside. */
+int64_t opf_block_rows(bool streams, double bytes, double row_bytes, double rows, double outer);
+/* What rows may leave of a core's own cache: an eighth of it. */
+static inline double opf_block_bytes(double cache_bytes) { return cache_bytes / 8; }
 
 typedef struct opf_block_verdict {
     opf_rule_number rule;         /* OPF_RULE_BLOCKS, or why not */

@@ -131,7 +131,7 @@ static void study_plan(opf_block_study *study) {
     double outer = product_of(plan, plan->n_outer, plan->outer);
     study->rows = (double)opf_dim_nominal(plan->extents.data[plan->row]);
     study->most = plan->power >= 0 ? OPF_BLOCK_STREAMED_ROWS : OPF_BLOCK_ROWS;
-    study->blocks = ceil(study->rows / (double)opf_block_rows(plan->power >= 0, OPF_OWN_CACHE_BYTES, lasting_bytes(study), study->rows, outer));
+    study->blocks = ceil(study->rows / (double)opf_block_rows(plan->power >= 0, opf_block_bytes(OPF_OWN_CACHE_BYTES), lasting_bytes(study), study->rows, outer));
     study->units = outer * ceil(study->rows / study->most);
     for (size_t s = 0; s < study->group->stages.list.count; s++)
         if (plan->stages[s])

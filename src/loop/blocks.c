@@ -5,7 +5,10 @@
  * steps has a place for each row of the block. */
 #include "loop/blocks.h"
 
-enum { LINE = 16 /* floats of a cache line */ };
+enum {
+    LINE = 16,        /* floats of a cache line */
+    MANY_VECTORS = 32 /* registers: tiles have sums enough to wait for, however many rows they are cut to */
+};
 
 static int64_t nominal(opf_dim dim) { int64_t value = opf_dim_nominal(dim); return value < 1 ? 1 : value; }
 
@@ -123,6 +126,7 @@ static bool outlives_step(const opf_rows_nest *n, int i) {
 static opf_dim rounded(opf_scheduler *s, opf_dim extent, int64_t to) { return opf_mul(s->pool, opf_ceildiv(s->pool, extent, opf_int(s->pool, to)), opf_int(s->pool, to)); }
 
 static opf_dim free_elements(const opf_rows_nest *n, const opf_item *item) { return opf_extent_product(n->s, &item->free, 0, item->free.count); }
+static opf_dim reduced_elements(const opf_rows_nest *n, const opf_item *item) { return opf_extent_product(n->s, &item->reduce, 0, item->reduce.count); }
 
 /* What each row of the block has of the item; NULL: nothing, it is gone with its row. Of an item whose columns are streamed it has
  * a block of these. */
@@ -152,13 +156,50 @@ static void choose_columns(opf_rows_nest *n) {
     n->columns = fitting < LINE ? LINE : fitting > OPF_BLOCK_COLUMNS ? OPF_BLOCK_COLUMNS : fitting;
 }
 
-/* An eighth of L2 for what rows leave, and units for all threads. Columns that are streamed are read again for each block of rows:
- * a block has more of these then. */
+/* The factors without rows do not stay in L2 beside the rows' eighth: each block reads them from beyond. */
+static bool factors_come_from_beyond(const opf_rows_nest *n) {
+    double bytes = 0, l2 = (double)n->s->nest->machine->l2_bytes;
+    for (int i = 0; i < n->s->n_stages; i++) {
+        const opf_item *item = n->root->items[i];
+        if (item && n->product[i]) bytes += 4.0 * (double)nominal(free_elements(n, item)) * (double)nominal(reduced_elements(n, item));
+    }
+    return !n->stream && bytes > l2 - opf_block_bytes(l2);
+}
+
+/* Cycles of all products over all rows, in even blocks of at most so many. */
+static double cycles_in_blocks(const opf_rows_nest *n, int64_t all, int64_t most) {
+    int64_t blocks = (all + most - 1) / most;
+    double cycles = 0;
+    for (int i = 0; i < n->s->n_stages; i++) {
+        const opf_item *item = n->root->items[i];
+        if (item && n->product[i]) cycles += opf_block_product_cycles(n, item, (all + blocks - 1) / blocks) * (double)nominal(reduced_elements(n, item));
+    }
+    return (double)blocks * cycles;
+}
+
+/* Of the counts from three quarters of so many rows on, the one whose blocks fill tiles best. */
+static int64_t filling_tiles(const opf_rows_nest *n, int64_t all, int64_t most) {
+    int64_t best = most;
+    double fewest = cycles_in_blocks(n, all, most);
+    for (int64_t rows = most - 1; rows >= OPF_BLOCK_LEAST_ROWS && rows >= most - most / 4; rows--) {
+        double cycles = cycles_in_blocks(n, all, rows);
+        if (cycles >= fewest) continue;
+        fewest = cycles;
+        best = rows;
+    }
+    return best;
+}
+
+/* An eighth of L2 for what rows leave, and units for all threads; half of it where each block reads the factors from beyond L2. Columns that are
+ * streamed are read again for each block of rows: a block has more of these then. */
 static void choose_rows(opf_rows_nest *n) {
     opf_scheduler *s = n->s;
     int64_t rows = nominal(opf_extent(s, n->row)), outer = 1, known;
+    double l2 = (double)s->nest->machine->l2_bytes;
+    bool beyond = factors_come_from_beyond(n);
     for (int k = 0; k < n->depth - 1; k++) outer *= nominal(opf_extent(s, n->root->order.at[k]));
-    n->rows = opf_block_rows(n->stream, (double)s->nest->machine->l2_bytes, 4.0 * (double)floats_of_a_row(n), (double)rows, (double)outer);
+    n->rows = opf_block_rows(n->stream, beyond ? l2 / 2 : opf_block_bytes(l2), 4.0 * (double)floats_of_a_row(n), (double)rows, (double)outer);
+    if (beyond || s->nest->machine->vectors < MANY_VECTORS) n->rows = filling_tiles(n, rows, n->rows);
     if (opf_is_int(opf_extent(s, n->row), &known) && known < n->rows) n->rows = known < 1 ? 1 : known;
     int64_t wanted = opf_nest_wants(s->nest, OPF_KNOB_ROWS);
     if (wanted && wanted <= rows) n->rows = wanted;
@@ -234,7 +275,7 @@ static void emit_product(opf_rows_nest *n, opf_block *block, int i) {
     const opf_item *item = n->root->items[i];
     opf_code_note(s, block, s->stages[i]->name);
     opf_block_factors factors = opf_block_product_factors(n, block, i);
-    opf_code *code = opf_block_product(n, block, i, &factors, item->buffer, free_elements(n, item), opf_extent_product(s, &item->reduce, 0, item->reduce.count));
+    opf_code *code = opf_block_product(n, block, i, &factors, item->buffer, free_elements(n, item), reduced_elements(n, item));
     if (n->mask.ahead && i == n->mask.scores) code->columns = opf_variable(s, n->reach);
     if (n->mask.ahead && i == n->mask.sums) {
         code->zeros = code->depth;

@@ -36,6 +36,8 @@ typedef struct opf_block_factors { opf_run a, b; const opf_expr *a_pitch, *b_pit
 bool opf_block_product_fits(const opf_rows_nest *n, int stage);
 /* Copies of operands, which outlive a unit, get their places in `block`. */
 void opf_block_product_place(opf_rows_nest *n, opf_block *block, int stage);
+/* Cycles of a depth step of the product for so many rows, by the tile that needs the fewest. */
+double opf_block_product_cycles(const opf_rows_nest *n, const opf_item *item, int64_t rows);
 /* Copies what is not read in place. */
 opf_block_factors opf_block_product_factors(opf_rows_nest *n, opf_block *block, int stage);
 /* The sums for all rows of the block into `buffer`, rows n->pitch[stage] apart. */

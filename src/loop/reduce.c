@@ -10,6 +10,8 @@
  *
  * Exactly (--accuracy=exact) terms are taken in the order of the reduce axes: rows only along the last of them, and the
  * prelude's functions go on from the running value. */
+#include <math.h>
+
 #include "loop/scheduler.h"
 
 /* ---- which axis is the innermost ---- */
@@ -380,6 +382,21 @@ static bool by_rows(const reduction *r, int vector) {
     return opf_dtype_is_float(stage->accumulator) || runs_of(r, vector, runs) == 1;
 }
 
+/* max(c * x) is c * max(x) where c is a positive number, and so is the smallest: rounding keeps order, and what is no number stays so. Then the elements
+ * are reduced as they lie, and no product is stored. Takes c out of the term; NULL: there is none. */
+static const opf_expr *take_factor(reduction *r, int vector) {
+    const opf_expr *term = r->term, *factor = NULL, *of = NULL;
+    bool extreme = r->stage->combiner == OPF_COMBINE_MIN || r->stage->combiner == OPF_COMBINE_MAX;
+    bool floats = term->dtype == OPF_FLOAT32 && r->stage->accumulator == OPF_FLOAT32 && r->stage->dtype == OPF_FLOAT32;
+    if (!extreme || !floats || r->conditions.list.count || opf_group_is_exact(r->s->group)) return NULL;
+    if (term->kind != OPF_EXPR_BINARY || term->op != OPF_OP_MUL) return NULL;
+    for (int i = 0; i < 2; i++)
+        if (term->args[i]->kind == OPF_EXPR_FLOAT) factor = term->args[i], of = term->args[!i];
+    if (!factor || !(factor->real > 0) || !isfinite(factor->real) || of->dtype != OPF_FLOAT32 || !unit_stride(r, of, vector)) return NULL;
+    r->term = of;
+    return factor;
+}
+
 static void reduce_single(reduction *r, opf_block *block, int vector) {
     opf_scheduler *s = r->s;
     const opf_item *item = r->item;
@@ -387,14 +404,16 @@ static void reduce_single(reduction *r, opf_block *block, int vector) {
         block = opf_code_loop(s, block, item->free.at[i], opf_int(s->pool, 0), opf_extent(s, item->free.at[i]), 1);
     if (r->chunk) block = opf_code_loop(s, block, r->chunk->lane, opf_int(s->pool, 0), r->chunk->count, 1);
     bool single = opf_buffer_at(s, item->buffer)->memory == OPF_MEMORY_REGISTER, pair = is_pair(r->stage->combiner);
-    bool own = single && !pair && r->stage->dtype == r->stage->accumulator;
-    int accumulator = own ? item->buffer : new_accumulator(r, r->stage->accumulator, pair ? "extreme" : "sum");
+    const opf_expr *factor = by_rows(r, vector) ? take_factor(r, vector) : NULL;
+    bool own = single && !pair && !factor && r->stage->dtype == r->stage->accumulator;
+    int accumulator = own ? item->buffer : new_accumulator(r, r->stage->accumulator, pair || factor ? "extreme" : "sum");
     int index = !pair ? -1 : single ? item->buffer : new_accumulator(r, OPF_INT64, "at");
     if (own || (pair && single)) opf_buffer_at(s, item->buffer)->changes = true;
     if (by_rows(r, vector)) reduce_rows(r, block, vector, accumulator);
     else reduce_scalar(r, block, accumulator, index);
     if (own || (pair && single)) return;
     const opf_expr *value = pair ? opf_buffer_load(s, index, NULL) : finished(r, opf_buffer_load(s, accumulator, NULL));
+    if (factor) value = opf_binary(s->pool, OPF_OP_MUL, value, factor);
     if (single) opf_code_define(s, block, item->buffer, value);
     else opf_code_store(s, block, item->buffer, item->offset, value);
 }
