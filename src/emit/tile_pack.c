@@ -317,6 +317,7 @@ static void print_ask_for_line(opf_tile_printer *p, const line_source *line, con
     int64_t step;
     if (p->nest->machine->vectors >= OPF_TILE_MANY_REGISTERS || tile->winograd || axis < 0 || opf_is_value(tile->axes[axis].extent, 1)) return;
     if (!opf_is_int(line->step, &step) || step < 1) return;
+    if (opf_expr_has_load(line->offset)) return; /* a channel found in a table: the next one's place may lie behind its end */
     const opf_expr *bind[3 * OPF_MAX_RANK] = {NULL};
     bind[axis] = opf_add(p->pool, opf_var(p->pool, axis), opf_int(p->pool, 1));
     const opf_expr *next = opf_expr_bind(p->pool, line->offset, tile->n_axes, bind);
