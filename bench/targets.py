@@ -4,7 +4,8 @@ usage: targets.py LIBRARY [--only WORD] [--seconds S] [--threads N] [--engines a
 
 A row: milliseconds of opfuse and of the best peer whose numbers are right, their ratio, the share of opfuse's time that a direct
 count of operations and bytes explains by the machine table (above 100 % with Winograd's products), the target, and whether it is
-met. A row without a right peer has no ratio, and its target is met; the times of peers that are wrong stand behind (compare.py says who is right).
+met. A row without a right peer has no ratio, and its target is neither met nor missed: it is counted apart. The times of
+peers that are wrong stand behind (compare.py says who is right).
 The target is the largest ratio, or, of contractions by their share of the peak (of multiply-adds, as a loop of nothing else reaches it beside them) and of
 memory-bound kernels by their share of a copy (plain or past the caches, whichever is faster), the least share. Starts, and the peak of memory of a run (at most 1.15 x (weights as they are used + workspace) + 10 MiB), are measured on models below
 build/models. `--only WORD`: the rows whose section or name has the word. Exit status 3 where a target is missed."""
@@ -160,8 +161,15 @@ def measure(name, model, target, threads, seconds, engines, folder, share=False)
     limit = row["limit_ms"] / row["ms"]["opfuse"] if row["limit_ms"] else None
     if share:  # of what the core reaches now, for clocks differ and the machine table describes a class
         limit = row["flops"] / (row["ms"]["opfuse"] / 1000 * threads * max(before, peak.flops_per_second()))
-    met = limit is not None and limit >= target if share else row["ratio"] is None or row["ratio"] <= target
+    if share:
+        met = limit is not None and limit >= target
+    else:
+        met = None if row["ratio"] is None else row["ratio"] <= target
     return {"kernel": name, "ms": row["ms"], "right": row["right"], "peer": row["peer"], "ratio": row["ratio"], "of_limit": limit, "target": target, "met": met}
+
+
+def verdict(met):
+    return "no right peer" if met is None else "met" if met else "MISSED"
 
 
 def show(row):
@@ -169,7 +177,7 @@ def show(row):
     share = f"{100 * row['of_limit']:4.0f} %" if row["of_limit"] else "     -"
     peer = row["ms"][row["peer"]] if row["peer"] else float("nan")
     print(f"  {row['kernel']:32s}{row['ms']['opfuse']:9.4f}{peer:9.4f} {row['peer'] or '-':9s}{row['ratio'] or float('nan'):6.2f}{share}{row['target']:8.2f}  "
-          f"{'met' if row['met'] else 'MISSED'}  {wrong}", flush=True)
+          f"{verdict(row['met'])}  {wrong}", flush=True)
 
 
 def measure_starts(models):
@@ -188,10 +196,10 @@ def measure_starts(models):
                 met = target is None or best["start_seconds"] <= target
                 rows.append({"section": "start", "kernel": f"{name} {what}", "seconds": best["start_seconds"], "first_result": best["ready_seconds"], "peak_mib": best["peak_mib"], "target": target, "met": met})
                 print(f"  {name + ', ' + what:40s}{best['start_seconds']:9.3f} s (first result after {best['ready_seconds']:.3f}), peak {best['peak_mib']:.0f} MiB ({best['before_mib']:.0f} before), "
-                      f"target {f'{target} s' if target else '-'}  {'met' if met else 'MISSED'}", flush=True)
+                      f"target {f'{target} s' if target else '-'}  {verdict(met)}", flush=True)
             peak, allowed = memory.peak_mib(os.environ["OPFUSE_TOOL"], path), memory.allowed_mib(os.environ["OPFUSE_TOOL"], path)
             rows.append({"section": "memory", "kernel": f"{name} warm", "peak_mib": peak, "target": allowed, "met": peak <= allowed})
-            print(f"  {name + ', peak of a warm run':40s}{peak:9.1f} MiB, target {allowed:.1f} MiB  {'met' if peak <= allowed else 'MISSED'}", flush=True)
+            print(f"  {name + ', peak of a warm run':40s}{peak:9.1f} MiB, target {allowed:.1f} MiB  {verdict(peak <= allowed)}", flush=True)
             del os.environ["OPFUSE_CACHE"]
     return rows
 
@@ -208,7 +216,7 @@ def measure_memory_bound(only, threads, seconds, folder):
             row = compare.measure(path, threads, seconds, ["opfuse"], False)
             share = copy / row["ms"]["opfuse"]
             rows.append({"section": section, "kernel": name, "ms": row["ms"], "copy_ms": copy, "of_copy": share, "right": row["right"], "target": target, "met": share >= target})
-            print(f"  {name:32s}{row['ms']['opfuse']:9.4f}{copy:9.4f} copy           {100 * share:4.0f} %{target:8.2f}  {'met' if share >= target else 'MISSED'}"
+            print(f"  {name:32s}{row['ms']['opfuse']:9.4f}{copy:9.4f} copy           {100 * share:4.0f} %{target:8.2f}  {verdict(share >= target)}"
                   f"{'' if row['right']['opfuse'] else '  WRONG'}", flush=True)
     return rows
 
@@ -240,11 +248,11 @@ def main():
     if args.only in "start, cold and warm":
         print("start, cold and warm")
         rows += measure_starts(os.path.join(os.path.dirname(os.path.dirname(os.environ["OPFUSE_LIBRARY"])), "models"))
-    missed = sum(not row["met"] for row in rows)
-    print(f"{len(rows) - missed} of {len(rows)} targets met")
+    met, missed, apart = (sum(row["met"] is value for row in rows) for value in (True, False, None))
+    print(f"{met} of {met + missed} targets met" + (f", {apart} without a right peer" if apart else ""))
     if args.json:
         with open(args.json, "w") as f:
-            json.dump({"schema": 1, "threads": args.threads, "rows": rows}, f, indent=1)
+            json.dump({"schema": 2, "threads": args.threads, "met": met, "missed": missed, "without_right_peer": apart, "rows": rows}, f, indent=1)
     return 3 if missed else 0
 
 
