@@ -68,12 +68,18 @@ static double most_cycles(double sums, double loads) {
 }
 static double step_cycles(int height, int width) { return most_cycles(height * width / 2.0, (height + width) / 2.0); }
 
-double opf_tile_cycles(int64_t rows, int64_t vectors, int height, int width) {
+/* Of pairs of int16 a product is a multiplication and an addition that does not wait for the one before. Where additions are given to the multipliers'
+ * units as often as to others, three quarters of a cycle each, and some for what is read and spread; measured. */
+static double pairs_step_cycles(int height, int width) { return 0.75 * height * width + 1.5; }
+
+static double cycles_of(int64_t rows, int64_t vectors, int height, int width, double (*step)(int height, int width)) {
     int64_t full = vectors / width;
     int tail = (int)(vectors % width);
-    double panels = (double)full * step_cycles(height, width) + (tail ? step_cycles(height, tail) : 0);
+    double panels = (double)full * step(height, width) + (tail ? step(height, tail) : 0);
     return (double)ceil_div(rows, height) * panels;
 }
+
+double opf_tile_cycles(int64_t rows, int64_t vectors, int height, int width) { return cycles_of(rows, vectors, height, width, step_cycles); }
 
 /* Row-major offset of a sum in a result. */
 static const opf_expr *result_offset(const opf_tiler *tiler) {
@@ -95,20 +101,24 @@ static int interleaved_rows(const opf_tiler *tiler) {
 
 /* Of 16 registers a tile of one vector takes up to twelve rows, but asks ahead for as many lines as one of two vectors: what it reads is then more than
  * the load units keep up with (AVX2: 0.8 of the rate of 6 x 2). */
-static double tile_cycles(const opf_machine *machine, int64_t rows, int64_t vectors, int height, int width) {
-    return opf_tile_cycles(rows, vectors, height, width) * (machine->vectors < 32 && width == 1 ? 1.2 : 1);
+static double tile_cycles(const opf_machine *machine, bool pairs, int64_t rows, int64_t vectors, int height, int width) {
+    bool few = machine->vectors < 32;
+    return cycles_of(rows, vectors, height, width, few && pairs ? pairs_step_cycles : step_cycles) * (few && width == 1 ? 1.2 : 1);
 }
 
-/* Of equals the one with most sums. `whole`: of those that cover the rows; 0 where there is none. */
-static double search_tile(const opf_machine *machine, int64_t rows, bool rows_known, int64_t vectors, int interleave, bool whole, int *out_height, int *out_width) {
+/* The sums, the vectors of B, one of A's elements in all lanes, and of pairs their products before they are added. */
+static int registers_of(bool pairs, int height, int width) { return height * width + width + 1 + pairs; }
+
+/* Of equals the one with most sums. `pairs`: of int16; `whole`: of those that cover the rows; 0 where there is none. */
+static double search_tile(const opf_machine *machine, bool pairs, int64_t rows, bool rows_known, int64_t vectors, int interleave, bool whole, int *out_height, int *out_width) {
     bool many = machine->vectors >= 32;
     int most_sums = many ? 28 : 12, highest = many ? 14 : 12, best_sums = 0, lowest = (int)least(many ? 8 : 4, rows_known ? rows : INT64_MAX);
     double best = 0;
     if (!rows_known) rows = MANY_ROWS;
     for (int height = lowest; height <= least(rows, highest); height++)
         for (int width = 1; width <= (height >= 4 ? 3 : height >= 2 ? 5 : 8) && height * width <= most_sums; width++) {
-            if (height * width + width + 1 > machine->vectors || (width > 1 && width > vectors) || height % interleave || (whole && rows % height)) continue;
-            double cost = tile_cycles(machine, rows, vectors, height, width);
+            if (registers_of(pairs, height, width) > machine->vectors || (width > 1 && width > vectors) || height % interleave || (whole && rows % height)) continue;
+            double cost = tile_cycles(machine, pairs, rows, vectors, height, width);
             bool better = best_sums == 0 || cost < best * 0.995 || (cost < best * 1.005 && height * width > best_sums);
             if (!better) continue;
             best = cost;
@@ -120,7 +130,7 @@ static double search_tile(const opf_machine *machine, int64_t rows, bool rows_kn
 }
 
 double opf_tiler_tile(const opf_machine *machine, int64_t rows, bool rows_known, int64_t vectors, int interleave, int *out_height, int *out_width) {
-    return search_tile(machine, rows, rows_known, vectors, interleave, false, out_height, out_width);
+    return search_tile(machine, false, rows, rows_known, vectors, interleave, false, out_height, out_width);
 }
 
 bool opf_tiler_wanted_tile(const opf_tiler *tiler, int64_t vectors, int *out_height, int *out_width) {
@@ -215,7 +225,7 @@ static void prefer_direct(const opf_tiler *tiler, int64_t rows, int64_t vectors,
     enum { BLOCK_VECTOR = 8 };
     int height = *out_height, width = *out_width;
     if (!may_store_direct(tiler) || covers_rows(tiler->tile, *out_height)) return;
-    double direct = search_tile(tiler->nest->machine, rows, true, vectors, tiler->tile->interleave, true, &height, &width);
+    double direct = search_tile(tiler->nest->machine, tiler->tile->words == 2, rows, true, vectors, tiler->tile->interleave, true, &height, &width);
     if (direct == 0 || (direct - cycles) * (double)nominal(tiler->tile->depth) > BLOCK_VECTOR * (double)(rows * vectors)) return;
     *out_height = height;
     *out_width = width;
@@ -230,7 +240,7 @@ static void choose_tile(opf_tiler *tiler) {
     int64_t vectors = ceil_div(columns, machine->lanes);
     if (!rows_known) rows = MANY_ROWS;
     if (!opf_tiler_wanted_tile(tiler, vectors, &tile->height, &tile->width)) {
-        double cycles = opf_tiler_tile(machine, rows, rows_known, vectors, tile->interleave, &tile->height, &tile->width);
+        double cycles = search_tile(machine, tile->words == 2, rows, rows_known, vectors, tile->interleave, false, &tile->height, &tile->width);
         search_extra(tiler, rows, cycles, &tile->height, &tile->width);
         if (rows_known && !extra_of(tiler, rows, tile->height, tile->width)) prefer_direct(tiler, rows, vectors, cycles, &tile->height, &tile->width);
     }
