@@ -150,6 +150,31 @@ def lstm_8bit(k, element, directions, inputs, hidden, a_column):
 layers = [lstm_8bit(0, np.int8, 2, 10, 7, True), lstm_8bit(1, np.uint8, 1, 16, 16, False), lstm_8bit(2, np.int8, 1, 3, 33, True)]
 recurrent = h.make_graph([n[0] for n in layers], "recurrent_8bit", [n[1] for n in layers], [p for n in layers for p in n[2]], [c for n in layers for c in n[3]])
 onnx.save(h.make_model(recurrent, opset_imports=[h.make_opsetid("", 17), h.make_opsetid("com.microsoft", 1)], ir_version=8), os.path.join(OUT, "recurrent_8bit.onnx"))
+
+
+def lstm_of_extremes(batch, element, lowest, direction):
+    """Rows and weights of the least and the largest bytes, two neighbours alike: products of pairs as large as they can be, which partly cancel in a sum."""
+    rng, inputs, hidden, directions = np.random.default_rng(batch), 22, 18, 2 if direction == "bidirectional" else 1
+    k, middle = f"_{batch}", np.iinfo(element).min + 128
+
+    def alike(low, high, *dims):
+        return np.repeat(rng.choice([low, high], (dims[0], dims[1] // 2) + dims[2:]), 2, axis=1)
+
+    made = {n: (alike(lowest, 127, directions, depth, 4 * hidden) + middle).astype(element) for n, depth in (("W", inputs), ("R", hidden))}
+    made |= {n: np.full(directions, middle).astype(element) for n in ("Wz", "Rz")} | {n: np.full(directions, 0.0005, np.float32) for n in ("Ws", "Rs")}
+    made |= {"signs": alike(-1, 1, 3 * batch, inputs).reshape(3, batch, inputs).astype(np.float32), "H": alike(-1, 1, directions * batch, hidden).reshape(directions, batch, hidden).astype(np.float32)}
+    nodes = [N("Mul", [f"signs{k}", "t"], [f"x{k}"]), N("Mul", [f"H{k}", "t"], [f"before{k}"]),
+             N("DynamicQuantizeLSTM", [f"x{k}", f"W{k}", f"R{k}", "", "", f"before{k}", "", "", f"Ws{k}", f"Wz{k}", f"Rs{k}", f"Rz{k}"], [f"y{k}", f"h{k}", f"c{k}"], domain="com.microsoft",
+               hidden_size=hidden, direction=direction)]
+    return nodes, [port(f"{n}{k}", None) for n in "yhc"], [constant(f"{n}{k}", v) for n, v in made.items()]
+
+
+# every number of rows that a tile of bytes has, and more; weights with sign with and without -128, of which two products saturate 16 bits, and without sign
+layers = [lstm_of_extremes(batch, element, lowest, direction) for batch, element, lowest, direction in (
+    (1, np.int8, -127, "forward"), (2, np.int8, -127, "reverse"), (3, np.int8, -128, "reverse"), (4, np.int8, -127, "bidirectional"), (5, np.int8, -128, "forward"),
+    (6, np.uint8, -128, "reverse"), (7, np.int8, -127, "reverse"), (8, np.int8, -128, "bidirectional"))]
+extremes = h.make_graph([n for layer in layers for n in layer[0]], "recurrent_extremes", [port("t", [])], [p for layer in layers for p in layer[1]], [c for layer in layers for c in layer[2]])
+onnx.save(h.make_model(extremes, opset_imports=[h.make_opsetid("", 17), h.make_opsetid("com.microsoft", 1)], ir_version=8), os.path.join(OUT, "recurrent_extremes.onnx"))
 # An operator for each property that `verify --bisect` names: sums of terms of one sign and of both, a function, a rule for NaN, rounding.
 save("properties", [N("MatMul", ["x", "w"], ["products"], name="products"), N("Add", ["products", "bias"], ["moved"], name="bias"),
                     N("Mul", ["x", "x"], ["squares"], name="squares"), N("ReduceSum", ["squares", "axis"], ["energy"], name="energy", keepdims=0),
