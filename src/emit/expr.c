@@ -173,7 +173,7 @@ static const op_row ops[OPF_OP_COUNT] = {
     [OPF_OP_BITOR] = {"|", NULL, LEVEL_BITS},     [OPF_OP_BITXOR] = {"^", NULL, LEVEL_BITS},
     [OPF_OP_SHL] = {NULL, "shl", 0},              [OPF_OP_SHR] = {NULL, "shr", 0},
     [OPF_OP_ACCUMULATE] = {"+", "add", LEVEL_SUM}, [OPF_OP_EXP_BELOW] = {NULL, "exp_below", 0},
-    [OPF_OP_EXP_BESIDE] = {NULL, "exp_beside", 0},
+    [OPF_OP_EXP_BESIDE] = {NULL, "exp_beside", 0}, [OPF_OP_EXP_RAISED] = {NULL, "exp_raised", 0},
 };
 
 static void open(printer *p, bool brackets) { if (brackets) opf_text_add(p->out, "("); }
@@ -222,7 +222,7 @@ static void print_exp_within(printer *p, const opf_expr *e) {
 /* Of a constant and a value, the constant goes first: then a NaN needs no test (prelude, opf_max_f32). */
 static void print_call(printer *p, const opf_expr *e, opf_dtype of) {
     const opf_expr *limit = limit_of(e, opf_dtype_held(of));
-    if (e->op == OPF_OP_EXP_BELOW || e->op == OPF_OP_EXP_BESIDE) {
+    if (e->op == OPF_OP_EXP_BELOW || e->op == OPF_OP_EXP_RAISED || e->op == OPF_OP_EXP_BESIDE) {
         print_exp_within(p, e);
         return;
     }

@@ -39,6 +39,7 @@ typedef enum opf_scalar_op {
     OPF_OP_FLOOR, OPF_OP_CEIL, OPF_OP_ROUND /* half to even */, OPF_OP_TRUNC,
     OPF_OP_ISNAN, OPF_OP_ISINF,
     OPF_OP_EXP_BELOW, /* float32: exp of what is at most 0, or NaN; schedules write it */
+    OPF_OP_EXP_RAISED, /* float32: 2^24 times that, of what is then divided by a sum of the same; schedules write it */
     OPF_OP_EXP_BESIDE, /* float32: exp of what a number from 1 up is added to; below 2^-100 it may be anything as small; schedules write it */
     OPF_OP_CODE,     /* the bits that store a value of a type of at most 8 bits, as uint8; schedules write it */
     /* binary; arithmetic needs equal operand types and keeps them, comparisons give bool */
@@ -56,7 +57,7 @@ typedef enum opf_scalar_op {
     OPF_OP_COUNT
 } opf_scalar_op;
 
-static inline bool opf_op_is_exp(unsigned op) { return op == OPF_OP_EXP || op == OPF_OP_EXP_BELOW; }
+static inline bool opf_op_is_exp(unsigned op) { return op == OPF_OP_EXP || op == OPF_OP_EXP_BELOW || op == OPF_OP_EXP_RAISED; }
 
 /* One row per operation: its spelling in the text form and what the cost model and the emitter need to know. */
 typedef struct opf_scalar_op_info {

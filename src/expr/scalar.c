@@ -35,6 +35,7 @@ const opf_scalar_op_info opf_scalar_ops[OPF_OP_COUNT] = {
     [OPF_OP_ISNAN] = {"isnan", 1, 1, false, true},
     [OPF_OP_ISINF] = {"isinf", 1, 1, false, true},
     [OPF_OP_EXP_BELOW] = {"exp_below", 1, 24, true, false},
+    [OPF_OP_EXP_RAISED] = {"exp_raised", 1, 23, true, false},
     [OPF_OP_EXP_BESIDE] = {"exp_beside", 1, 24, true, false},
     [OPF_OP_CODE] = {"code", 1, 8, false, false},
     [OPF_OP_ADD] = {"+", 2, 1, false, false},
@@ -82,6 +83,7 @@ static double evaluate_unary(opf_scalar_op op, double a) {
     case OPF_OP_NOT: return a == 0;
     case OPF_OP_SQRT: return sqrt(a);
     case OPF_OP_EXP: case OPF_OP_EXP_BELOW: case OPF_OP_EXP_BESIDE: return exp(a);
+    case OPF_OP_EXP_RAISED: return 0x1p24 * exp(a);
     case OPF_OP_LOG: return log(a);
     case OPF_OP_LOG1P: return log1p(a);
     case OPF_OP_EXPM1: return expm1(a);

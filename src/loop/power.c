@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "expr/node.h"
 #include "loop/scheduler.h"
 
 typedef struct powers { opf_pool *pool; const opf_group *group; const opf_stage *stage; opf_map done; } powers;
@@ -69,7 +70,56 @@ static const opf_expr *replaced(powers *p, const opf_expr *e) {
     return known;
 }
 
-const opf_expr *opf_powers_below(opf_pool *pool, const opf_group *group, const opf_stage *stage, const opf_expr *body) {
-    powers p = {pool, group, stage, opf_map_new(opf_pool_arena(pool))};
-    return replaced(&p, body);
+/* ---- powers that a quotient brings down ---- */
+
+typedef struct quotients { int power, sum; opf_map seen; } quotients; /* the tensors */
+
+static bool is_read(const opf_expr *e, int tensor) { return e->kind == OPF_EXPR_LOAD && e->index == tensor; }
+
+/* Does e read powers and sum in quotients power / sum alone? */
+static bool only_divides(quotients *q, const opf_expr *e) {
+    if (is_read(e, q->power) || is_read(e, q->sum)) return false;
+    if (e->n_args == 0 || opf_map_has(&q->seen, e)) return true;
+    opf_map_set(&q->seen, e, q);
+    if (opf_is_op(e, OPF_OP_DIV) && is_read(e->args[0], q->power) && is_read(e->args[1], q->sum)) return true;
+    for (int i = 0; i < e->n_args; i++)
+        if (!only_divides(q, e->args[i])) return false;
+    return true;
+}
+
+static bool is_float(const opf_stage *stage) { return stage->dtype == OPF_FLOAT32 && (stage->combiner == OPF_COMBINE_NONE || stage->accumulator == OPF_FLOAT32); }
+
+/* The stage that sums the powers as they are; -1: there is none. */
+static int sum_of(const opf_group *group, int number) {
+    int inputs = (int)group->stages.inputs.count, count = (int)group->stages.list.count;
+    for (int i = number + 1; i < count; i++) {
+        const opf_stage *stage = group->stages.list.data[i];
+        if (stage->combiner == OPF_COMBINE_SUM && is_float(stage) && is_read(stage->body, inputs + number)) return i;
+    }
+    return -1;
+}
+
+/* Is the stage read by its sum and by quotients with it alone, and that sum by these? Not where something is summed behind them: the division is
+ * moved behind such sums (fuse/blocks.c), which could overflow. */
+static bool is_only_divided(const powers *p, int number) {
+    const opf_group *group = p->group;
+    int inputs = (int)group->stages.inputs.count, sum = sum_of(group, number);
+    if (sum < 0 || p->stage->combiner != OPF_COMBINE_NONE || !is_float(p->stage) || opf_group_is_exact(group)) return false;
+    quotients q = {inputs + number, inputs + sum, opf_map_new(opf_pool_arena(p->pool))};
+    for (size_t k = 0; k < group->results.count; k++)
+        if (group->results.data[k].stage == number || group->results.data[k].stage == sum) return false;
+    for (int i = 0; i < (int)group->stages.list.count; i++) {
+        const opf_stage *stage = group->stages.list.data[i];
+        if (i > sum && stage->combiner != OPF_COMBINE_NONE) return false;
+        if (i != sum && !only_divides(&q, stage->body)) return false;
+        if (stage->second && !only_divides(&q, stage->second)) return false;
+    }
+    return true;
+}
+
+const opf_expr *opf_powers_below(opf_pool *pool, const opf_group *group, int number, const opf_expr *body) {
+    powers p = {pool, group, group->stages.list.data[number], opf_map_new(opf_pool_arena(pool))};
+    body = replaced(&p, body);
+    bool raised = opf_is_op(body, OPF_OP_EXP_BELOW) && is_only_divided(&p, number);
+    return raised ? opf_unary(pool, OPF_OP_EXP_RAISED, body->args[0]) : body;
 }

@@ -406,7 +406,7 @@ void opf_take_stages(opf_scheduler *s) {
     s->never_kept = OPF_ARRAY(s->arena, bool, most);
     for (int i = 0; i < count; i++) {
         opf_stage *stage = opf_arena_copy(s->arena, group->stages.list.data[i], sizeof *stage);
-        stage->body = opf_powers_below(s->pool, group, stage, opf_divisions_out(s->pool, group, stage, stage->body));
+        stage->body = opf_powers_below(s->pool, group, i, opf_divisions_out(s->pool, group, stage, stage->body));
         int padding = add_window(&l, stage, i);
         l.stages[i] = add_stage(&l, stage, padding);
     }

@@ -134,10 +134,11 @@ static inline float opf_exp_f32(float x) {
  * below is brought to -104.6 where it is called (emit/expr.c), by the one instruction that gcc takes where it cannot see the limit.
  * 2^n is applied as 2^(n + 24), then 2^-24, so that the last product alone rounds. At -104.6 n is -151 and 2^(n + 24) counts as 0: a result
  * of 0 takes no steps through denormal numbers. */
-static inline float opf_exp_below_f32(float x) {
+static inline float opf_exp_raised_f32(float x) { /* 2^24 times that: of what is then divided by a sum of the same */
     float t, w = opf_exp_parts_f32(x, OPF_ROUNDER + 24.0f, &t), p = opf_power_of_two_f32(t);
-    return opf_fma_f32(w, p, p) * 0x1p-24f;
+    return opf_fma_f32(w, p, p);
 }
+static inline float opf_exp_below_f32(float x) { return opf_exp_raised_f32(x) * 0x1p-24f; }
 
 /* exp of what lies between -86 and 89, or is NaN: where it is then added to a number from 1 up, as in 1 / (1 + e^-x), smaller results would not
  * be felt. 2^n, n up to 128, is applied as 2^(n - 2), then 4. */
