@@ -53,11 +53,11 @@ def race(made, seconds):
     return times
 
 
-def counted(path, feeds, threads):
+def counted(path, feeds, threads, policy="best"):
     """Milliseconds that the machine table allows for all steps, and their operations by a direct count; None where they cannot be told."""
     tool = os.path.join(os.path.dirname(os.environ["OPFUSE_LIBRARY"]), "opfuse")
     shapes = [x for n, a in feeds.items() if a.ndim for x in ("--shape", f"{n}={','.join(map(str, a.shape))}")]
-    done = subprocess.run([tool, "profile", path, "--json", "-q", "--runs", "1", "--threads", str(threads), *shapes], capture_output=True, text=True)
+    done = subprocess.run([tool, "profile", path, "--json", "-q", "--runs", "1", "--threads", str(threads), "--fuse", policy, *shapes], capture_output=True, text=True)
     if done.returncode:
         return None, None
     steps = json.loads(done.stdout)["steps"]

@@ -8,7 +8,6 @@ baseline says nothing; and the ceiling: the time that the machine table allows t
 import argparse
 import json
 import os
-import subprocess
 import tempfile
 
 import numpy as np
@@ -49,12 +48,6 @@ CLAIMS = [
 ]
 
 
-def limit(path, policy, threads):
-    tool = os.path.join(os.path.dirname(os.environ["OPFUSE_LIBRARY"]), "opfuse")
-    done = subprocess.run([tool, "profile", path, "--json", "-q", "--runs", "1", "--threads", str(threads), "--fuse", policy], capture_output=True, text=True, check=True)
-    return sum(s["limit_ms"] for s in json.loads(done.stdout)["steps"])
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("library")
@@ -75,7 +68,7 @@ def main():
                 # the two builds of opfuse share their packed weights: neither may find those in the caches that the other has just filled
                 made, _ = compare.make(("opfuse", "ort", "unfused", "ort_off"), path, feeds, args.threads)
                 ms = {k: min(v) for k, v in compare.race(made, args.seconds).items()}
-                ceiling = limit(path, "none", args.threads) / limit(path, "best", args.threads)
+                ceiling = compare.counted(path, feeds, args.threads, "none")[0] / compare.counted(path, feeds, args.threads)[0]
                 gain = ms["unfused"] / ms["opfuse"]
                 reached = gain >= low or gain >= 0.8 * ceiling
                 rows.append({"claim": claim, "shape": shape, "ms": ms, "gain": gain, "ceiling": ceiling, "reached": reached})

@@ -6,6 +6,7 @@ import sys
 import tempfile
 
 import kernels as K
+import native
 
 # Two ways to copy: plain vector stores, and stores past the caches.
 SOURCE = r"""
@@ -54,13 +55,7 @@ MEMORY = [
 
 def fastest_copy(moved):
     """Seconds of the faster of both ways to read and write so many bytes in all."""
-    with tempfile.TemporaryDirectory() as folder:
-        source, library = os.path.join(folder, "copy.c"), os.path.join(folder, "copy.so")
-        with open(source, "w") as f:
-            f.write(SOURCE)
-        subprocess.run([os.environ.get("CC", "cc"), "-O3", "-march=native", "-shared", "-fPIC", source, "-o", library], check=True)
-        copy = ctypes.CDLL(library).fastest
-    copy.restype = ctypes.c_double
+    copy = native.load(SOURCE, "fastest")
     half = moved // 2 // 64 * 64
     blocks = [ctypes.create_string_buffer(half + 64) for _ in range(2)]
     to, source = (ctypes.c_void_p((ctypes.addressof(b) + 63) // 64 * 64) for b in blocks)

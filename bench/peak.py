@@ -1,10 +1,7 @@
 """What arithmetic allows: fused multiply-adds of float32 a second, in one thread on the machine at hand.
 
 The machine table describes a class of machines; a share of the peak is judged by what the core reaches in the same run."""
-import ctypes
-import os
-import subprocess
-import tempfile
+import native
 
 # As many sums as hide the latency of a multiply-add with two a cycle, each waiting for nothing but itself; no operand comes from memory.
 SOURCE = r"""
@@ -43,22 +40,11 @@ double peak(int rounds) {
 """
 
 
-def load():
-    with tempfile.TemporaryDirectory() as folder:
-        source, library = os.path.join(folder, "peak.c"), os.path.join(folder, "peak.so")
-        with open(source, "w") as f:
-            f.write(SOURCE)
-        subprocess.run([os.environ.get("CC", "cc"), "-O2", "-march=native", "-ffp-contract=fast", "-shared", "-fPIC", source, "-o", library], check=True)
-        peak = ctypes.CDLL(library).peak
-    peak.restype = ctypes.c_double
-    return peak
-
-
 _peak = None
 
 
 def flops_per_second():
     """The most of some tens of runs of half a millisecond each."""
     global _peak
-    _peak = _peak or load()
+    _peak = _peak or native.load(SOURCE, "peak")
     return _peak(60)

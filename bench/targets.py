@@ -160,8 +160,7 @@ def measure(name, model, target, threads, seconds, engines, folder, share=False)
     row = compare.measure(path, threads, seconds, engines, False)
     limit = row["limit_ms"] / row["ms"]["opfuse"] if row["limit_ms"] else None
     if share:  # of what the core reaches now, for clocks differ and the machine table describes a class
-        limit = row["flops"] / (row["ms"]["opfuse"] / 1000 * threads * max(before, peak.flops_per_second()))
-    if share:
+        limit = row["flops"] and row["flops"] / (row["ms"]["opfuse"] / 1000 * threads * max(before, peak.flops_per_second()))
         met = limit is not None and limit >= target
     else:
         met = None if row["ratio"] is None else row["ratio"] <= target
@@ -197,9 +196,9 @@ def measure_starts(models):
                 rows.append({"section": "start", "kernel": f"{name} {what}", "seconds": best["start_seconds"], "first_result": best["ready_seconds"], "peak_mib": best["peak_mib"], "target": target, "met": met})
                 print(f"  {name + ', ' + what:40s}{best['start_seconds']:9.3f} s (first result after {best['ready_seconds']:.3f}), peak {best['peak_mib']:.0f} MiB ({best['before_mib']:.0f} before), "
                       f"target {f'{target} s' if target else '-'}  {verdict(met)}", flush=True)
-            peak, allowed = memory.peak_mib(os.environ["OPFUSE_TOOL"], path), memory.allowed_mib(os.environ["OPFUSE_TOOL"], path)
-            rows.append({"section": "memory", "kernel": f"{name} warm", "peak_mib": peak, "target": allowed, "met": peak <= allowed})
-            print(f"  {name + ', peak of a warm run':40s}{peak:9.1f} MiB, target {allowed:.1f} MiB  {verdict(peak <= allowed)}", flush=True)
+            most, allowed = memory.peak_mib(os.environ["OPFUSE_TOOL"], path), memory.allowed_mib(os.environ["OPFUSE_TOOL"], path)
+            rows.append({"section": "memory", "kernel": f"{name} warm", "peak_mib": most, "target": allowed, "met": most <= allowed})
+            print(f"  {name + ', peak of a warm run':40s}{most:9.1f} MiB, target {allowed:.1f} MiB  {verdict(most <= allowed)}", flush=True)
             del os.environ["OPFUSE_CACHE"]
     return rows
 

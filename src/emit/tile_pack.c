@@ -315,7 +315,7 @@ static void print_ask_for_line(opf_tile_printer *p, const line_source *line, con
     const opf_tile *tile = p->tile;
     int axis = plane_axis(tile);
     int64_t step;
-    if (p->nest->machine->vectors >= OPF_TILE_MANY_REGISTERS || tile->winograd || axis < 0 || opf_is_value(tile->axes[axis].extent, 1)) return;
+    if (!opf_machine_has_few_vectors(p->nest->machine) || tile->winograd || axis < 0 || opf_is_value(tile->axes[axis].extent, 1)) return;
     if (!opf_is_int(line->step, &step) || step < 1) return;
     if (opf_expr_has_load(line->offset)) return; /* a channel found in a table: the next one's place may lie behind its end */
     const opf_expr *bind[3 * OPF_MAX_RANK] = {NULL};
@@ -377,12 +377,17 @@ static opf_dim used_of_plane(const opf_tile_printer *p) {
 
 static int64_t floats_behind(const opf_tile_printer *p) { return (p->panel + 15) / 16 * 16; }
 
+static opf_dim end_of_planes(const opf_tile_printer *p) { return opf_sub(p->pool, p->tile->b_floats, opf_int(p->pool, floats_behind(p))); }
+static void print_zeros_behind(opf_tile_printer *p) {
+    opf_tile_line(p, "for (int64_t i = 0; i < %lld; i++) window[%s + i] = %s;", (long long)floats_behind(p), print(p, end_of_planes(p)), opf_tile_zero(p->tile));
+}
+
 /* The last tile's spare lanes read what lies behind the lines, and behind the last plane. Zeros, because left-over bits may be denormal numbers, which
  * are slow to compute with. No unit writes there: once is enough. */
 void opf_tile_print_window_clear(opf_tile_printer *p) {
     const opf_tile *tile = p->tile;
     if (tile->b.source != OPF_SOURCE_WINDOW || tile->fill) return;
-    opf_dim used = used_of_plane(p), end = opf_sub(p->pool, tile->b_floats, opf_int(p->pool, floats_behind(p)));
+    opf_dim used = used_of_plane(p), end = end_of_planes(p);
     const char *plane = print(p, tile->plane), *zero = opf_tile_zero(tile);
     opf_tile_line(p, "/* zeros behind the lines of each plane, and behind the last one */");
     if (used != tile->plane) {
@@ -390,7 +395,7 @@ void opf_tile_print_window_clear(opf_tile_printer *p) {
         opf_tile_line(p, "for (int64_t i = %s; i < %s; i++) window[begin + i] = %s;", print(p, used), plane, zero);
         opf_tile_close(p);
     }
-    opf_tile_line(p, "for (int64_t i = 0; i < %lld; i++) window[%s + i] = %s;", (long long)floats_behind(p), print(p, end), zero);
+    print_zeros_behind(p);
 }
 
 static bool last_unit_is_shorter(const opf_tile_printer *p) {
@@ -473,8 +478,7 @@ static void print_band(opf_tile_printer *p) {
         opf_tile_line(p, "for (int64_t i = %s; i < %s; i++) window[k * %s + i] = 0.0f;", print(p, used), plane, plane);
         opf_tile_close(p);
     }
-    opf_tile_line(p, "for (int64_t i = 0; i < %lld; i++) window[%s + i] = 0.0f;", (long long)floats_behind(p),
-                  print(p, opf_sub(p->pool, tile->b_floats, opf_int(p->pool, floats_behind(p)))));
+    print_zeros_behind(p);
 }
 
 /* ---- a copy of rows ---- */

@@ -5,10 +5,7 @@
  * steps has a place for each row of the block. */
 #include "loop/blocks.h"
 
-enum {
-    LINE = 16,        /* floats of a cache line */
-    MANY_VECTORS = 32 /* registers: tiles have sums enough to wait for, however many rows they are cut to */
-};
+enum { LINE = 16 /* floats of a cache line */ };
 
 static int64_t nominal(opf_dim dim) { int64_t value = opf_dim_nominal(dim); return value < 1 ? 1 : value; }
 
@@ -199,7 +196,7 @@ static void choose_rows(opf_rows_nest *n) {
     bool beyond = factors_come_from_beyond(n);
     for (int k = 0; k < n->depth - 1; k++) outer *= nominal(opf_extent(s, n->root->order.at[k]));
     n->rows = opf_block_rows(n->stream, beyond ? l2 / 2 : opf_block_bytes(l2), 4.0 * (double)floats_of_a_row(n), (double)rows, (double)outer);
-    if (beyond || s->nest->machine->vectors < MANY_VECTORS) n->rows = filling_tiles(n, rows, n->rows);
+    if (beyond || opf_machine_has_few_vectors(s->nest->machine)) n->rows = filling_tiles(n, rows, n->rows);
     if (opf_is_int(opf_extent(s, n->row), &known) && known < n->rows) n->rows = known < 1 ? 1 : known;
     int64_t wanted = opf_nest_wants(s->nest, OPF_KNOB_ROWS);
     if (wanted && wanted <= rows) n->rows = wanted;

@@ -404,12 +404,13 @@ static void reduce_single(reduction *r, opf_block *block, int vector) {
         block = opf_code_loop(s, block, item->free.at[i], opf_int(s->pool, 0), opf_extent(s, item->free.at[i]), 1);
     if (r->chunk) block = opf_code_loop(s, block, r->chunk->lane, opf_int(s->pool, 0), r->chunk->count, 1);
     bool single = opf_buffer_at(s, item->buffer)->memory == OPF_MEMORY_REGISTER, pair = is_pair(r->stage->combiner);
-    const opf_expr *factor = by_rows(r, vector) ? take_factor(r, vector) : NULL;
+    bool rows = by_rows(r, vector);
+    const opf_expr *factor = rows ? take_factor(r, vector) : NULL;
     bool own = single && !pair && !factor && r->stage->dtype == r->stage->accumulator;
     int accumulator = own ? item->buffer : new_accumulator(r, r->stage->accumulator, pair || factor ? "extreme" : "sum");
     int index = !pair ? -1 : single ? item->buffer : new_accumulator(r, OPF_INT64, "at");
     if (own || (pair && single)) opf_buffer_at(s, item->buffer)->changes = true;
-    if (by_rows(r, vector)) reduce_rows(r, block, vector, accumulator);
+    if (rows) reduce_rows(r, block, vector, accumulator);
     else reduce_scalar(r, block, accumulator, index);
     if (own || (pair && single)) return;
     const opf_expr *value = pair ? opf_buffer_load(s, index, NULL) : finished(r, opf_buffer_load(s, accumulator, NULL));

@@ -150,12 +150,12 @@ static inline bool opf_tile_asks_ahead(const opf_tile *tile) { return tile->b.so
 /* How the depth loop is written unless something else is asked for. Packed weights come from beyond L2 once: a line or two ahead of
  * each step. Where they are B, A was packed just now and is in L2: to ask for it too costs one or two per cent. With few registers a step is some twenty
  * instructions for a dozen multiply-adds: one more is not worth it for what stays in L2 (docs/decisions/0163-windows-on-sixteen-registers.md). */
-enum { OPF_TILE_UNROLL = 2, OPF_TILE_AHEAD = 512, OPF_TILE_MANY_REGISTERS = 32 };
+enum { OPF_TILE_UNROLL = 2, OPF_TILE_AHEAD = 512 };
 static inline int opf_tile_full_prefetch(const opf_tile *tile) { return opf_tile_asks_ahead(tile) ? 0 : OPF_TILE_AHEAD; }
 static inline int opf_tile_usual_prefetch(const opf_tile *tile, const opf_machine *machine) {
     int64_t products = tile->winograd ? (tile->winograd + 2) * (tile->winograd + 2) : 1;
     bool in_l2 = opf_dim_nominal(tile->rows) * opf_dim_nominal(tile->depth) * products * 4 <= machine->l2_bytes;
-    return in_l2 && machine->vectors < OPF_TILE_MANY_REGISTERS ? 0 : opf_tile_full_prefetch(tile);
+    return in_l2 && opf_machine_has_few_vectors(machine) ? 0 : opf_tile_full_prefetch(tile);
 }
 
 /* B in place, or Winograd's transformed input: several panels of rows read one panel of columns. Each step asks for what lies OPF_TILE_STEPS_AHEAD

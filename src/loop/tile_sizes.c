@@ -21,7 +21,7 @@ static opf_dim product_of(const opf_tiler *tiler, int first, int count) {
 
 static opf_dim rounded(opf_pool *pool, opf_dim dim, int64_t to) { return opf_mul(pool, opf_ceildiv(pool, dim, opf_int(pool, to)), opf_int(pool, to)); }
 
-static bool few_registers(const opf_tiler *tiler) { return tiler->nest->machine->vectors < OPF_TILE_MANY_REGISTERS; }
+static bool few_registers(const opf_tiler *tiler) { return opf_machine_has_few_vectors(tiler->nest->machine); }
 
 /* ---- flat extents ---- */
 
@@ -102,7 +102,7 @@ static int interleaved_rows(const opf_tiler *tiler) {
 /* Of 16 registers a tile of one vector takes up to twelve rows, but asks ahead for as many lines as one of two vectors: what it reads is then more than
  * the load units keep up with (AVX2: 0.8 of the rate of 6 x 2). */
 static double tile_cycles(const opf_machine *machine, bool pairs, int64_t rows, int64_t vectors, int height, int width) {
-    bool few = machine->vectors < 32;
+    bool few = opf_machine_has_few_vectors(machine);
     return cycles_of(rows, vectors, height, width, few && pairs ? pairs_step_cycles : step_cycles) * (few && width == 1 ? 1.2 : 1);
 }
 
@@ -111,7 +111,7 @@ static int registers_of(bool pairs, int height, int width) { return height * wid
 
 /* Of equals the one with most sums. `pairs`: of int16; `whole`: of those that cover the rows; 0 where there is none. */
 static double search_tile(const opf_machine *machine, bool pairs, int64_t rows, bool rows_known, int64_t vectors, int interleave, bool whole, int *out_height, int *out_width) {
-    bool many = machine->vectors >= 32;
+    bool many = !opf_machine_has_few_vectors(machine);
     int most_sums = many ? 28 : 12, highest = many ? 14 : 12, best_sums = 0, lowest = (int)least(many ? 8 : 4, rows_known ? rows : INT64_MAX);
     double best = 0;
     if (!rows_known) rows = MANY_ROWS;

@@ -153,7 +153,7 @@ static void estimate(const opf_tiler *tiler, plan *p, const sizes *s) {
 /* Is one vector of tiles to become two? With 16 registers a tile of one vector loads more than it multiplies, 12 rows in 6.5 cycles for 6 cycles of
  * products, and reads the filters once more: both cost more than input that comes from behind L2. */
 static bool widens(const opf_machine *machine, const plan *before, const plan *p, int64_t tile_columns) {
-    return machine->vectors < 32 && before->lines * tile_columns <= machine->lanes && p->lines * tile_columns <= 2 * machine->lanes;
+    return opf_machine_has_few_vectors(machine) && before->lines * tile_columns <= machine->lanes && p->lines * tile_columns <= 2 * machine->lanes;
 }
 
 /* The best number of lines a unit. */

@@ -59,7 +59,8 @@ struct opf_lib_args;
     X(det, "")                                                                                                         \
     X(bits, "")                                                                                                        \
     X(running, "")                                                                                                     \
-    X(recurrent, "")                                                                                                   \
+    X(panels, "")                                                                                                      \
+    X(recurrent, "panels")                                                                                             \
     X(trees, "")                                                                                                       \
     X(svm, "")                                                                                                         \
     X(text, "")                                                                                                        \
