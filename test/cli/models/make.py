@@ -175,6 +175,10 @@ layers = [lstm_of_extremes(batch, element, lowest, direction) for batch, element
     (6, np.uint8, -128, "reverse"), (7, np.int8, -127, "reverse"), (8, np.int8, -128, "bidirectional"))]
 extremes = h.make_graph([n for layer in layers for n in layer[0]], "recurrent_extremes", [port("t", [])], [p for layer in layers for p in layer[1]], [c for layer in layers for c in layer[2]])
 onnx.save(h.make_model(extremes, opset_imports=[h.make_opsetid("", 17), h.make_opsetid("com.microsoft", 1)], ir_version=8), os.path.join(OUT, "recurrent_extremes.onnx"))
+# A convolution with stride whose channels are found in a table, the table last of all constants, and the same without.
+for name, nodes, table in (("window_of_table", [N("Gather", ["x", "table"], ["channels"], axis=1, name="pick")], [constant("table", np.arange(15, -1, -1))]), ("window", [], [])):
+    save(name, nodes + [N("Conv", ["channels" if nodes else "x", "w"], ["y"], strides=[2, 2], pads=[1, 1, 1, 1], name="conv")],
+         [port("x", [1, 16, 20, 21])], [port("y", None)], [constant("w", np.random.default_rng(5).standard_normal((12, 16, 5, 5)).astype(np.float32) / 20)] + table)
 # An operator for each property that `verify --bisect` names: sums of terms of one sign and of both, a function, a rule for NaN, rounding.
 save("properties", [N("MatMul", ["x", "w"], ["products"], name="products"), N("Add", ["products", "bias"], ["moved"], name="bias"),
                     N("Mul", ["x", "x"], ["squares"], name="squares"), N("ReduceSum", ["squares", "axis"], ["energy"], name="energy", keepdims=0),
