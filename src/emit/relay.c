@@ -77,6 +77,9 @@ opf_status opf_emit_relay(const opf_nest *nest, opf_text *out) {
     const char *name;
     opf_status status = front_name(nest, &name);
     if (status != OPF_OK) return status;
+    opf_text windows = {0};
+    print_windows(relay, &windows);
+    opf_emit_limits(opf_text_string(&windows), out);
     print_inputs(nest, out);
     opf_text_add(out, "    char *scratch = args->scratch + (size_t)part * args->scratch_stride;\n");
     opf_text_printf(out, "    const float *restrict p%zu = (const float *)(const void *)scratch; /* lines of a band */\n", n);
@@ -87,7 +90,8 @@ opf_status opf_emit_relay(const opf_nest *nest, opf_text *out) {
     opf_text_printf(out, "        const opf_args front = {front_p, %s, scratch + %lld, 0};\n", knows ? "front_d" : "NULL", (long long)relay->lines_bytes);
     opf_text_printf(out, "        opf_lines_%s(&front, 0, 1);\n", name);
     opf_text_printf(out, "        float *restrict result = (float *)args->p[%zu] + i_band * %lld;\n", n, (long long)relay->step);
-    print_windows(relay, out);
+    opf_text_add(out, opf_text_string(&windows));
+    opf_text_free(&windows);
     opf_text_add(out, "    }\n");
     return OPF_OK;
 }

@@ -1,5 +1,5 @@
-/* Depth-wise convolutions and pools join the product at single points that reads them (bands.h), convolutions the pool that reads
- * them (pools.h): their result is never stored, only a few lines of it exist at a time. */
+/* Depth-wise convolutions and pools join the product at single points that reads them (bands.h), convolutions the pool
+ * or the depth-wise convolution that reads them (pools.h): their result is never stored, only a few lines of it exist at a time. */
 #include "fuse/bands.h"
 #include "fuse/growth.h"
 #include "fuse/pools.h"
@@ -29,10 +29,25 @@ static bool ends_in_epilogue(const opf_stages *stages, int anchor) {
     return true;
 }
 
-static bool is_relay(const opf_group *group, opf_pool *pool, bool *chain) {
+static double bytes_of(const opf_stage *stage) {
+    double elements = 1;
+    int64_t size = 0;
+    for (int k = 0; k < stage->n_axes && opf_is_int(stage->extents[k], &size); k++)
+        elements *= (double)size;
+    return elements * (double)opf_dtype_bytes(stage->dtype, 1);
+}
+
+/* `bands-expanded.bytes`: lines at the borders of bands are computed again, and a depth-wise convolution that stands with its contraction
+ * does not stand with the product behind it, which would spare its own result. */
+static bool pays(const opf_growth *growth, const opf_group *group, const opf_pooling *p) {
+    double spared = bytes_of(group->stages.list.data[p->front]) - bytes_of(group->stages.list.data[p->pool]);
+    return !p->weighted || spared >= opf_threshold_of(growth->fuser->settings, OPF_THRESHOLD_EXPANDED_BYTES);
+}
+
+static bool is_relay(const opf_growth *growth, const opf_group *group, bool *chain) {
     opf_pooling found;
     return group->results.count == 1 && group->results.data[0].value->dtype == OPF_FLOAT32 &&
-           opf_pooling_find(&found, &group->stages, group->results.data[0].stage, pool, chain);
+           opf_pooling_find(&found, &group->stages, group->results.data[0].stage, growth->fuser->pool, chain) && pays(growth, group, &found);
 }
 
 opf_outcome opf_growth_judge_band(opf_growth *growth, const opf_group *group, opf_arena *scratch) {
@@ -40,7 +55,7 @@ opf_outcome opf_growth_judge_band(opf_growth *growth, const opf_group *group, op
     if (anchor < 0) /* no result needs the sums: what is read of them was simplified away */
         return (opf_outcome){.rule = OPF_RULE_SINGLE};
     bool *chain = OPF_ARRAY(scratch, bool, group->stages.list.count + 1);
-    if (is_relay(group, growth->fuser->pool, chain))
+    if (is_relay(growth, group, chain))
         return (opf_outcome){.rule = OPF_RULE_POOL};
     const opf_stage *product = group->stages.list.data[anchor];
     for (size_t s = 0; s < group->stages.list.count; s++)

@@ -320,7 +320,7 @@ static bool record_expanded(opf_growth *growth, int from, const opf_node *to) {
     opf_fuser *fuser = growth->fuser;
     const opf_node *node = fuser->graph->nodes.data[from];
     int source = fuser->group_of[from];
-    bool window = growth->band[to->id] || growth->band_bytes[to->id] > 0;
+    bool window = (growth->band[to->id] && fuser->formed[fuser->group_of[to->id]] == OPF_RULE_BAND) || growth->band_bytes[to->id] > 0;
     if (!window || node->n_outputs != 1 || growth->band_bytes[from] > 0 || opf_growth_only_user(growth, source) < 0 || fuser->group_kinds[source] != OPF_KIND_OUT_ELEMWISE_FUSABLE)
         return false;
     opf_outcome outcome = {.rule = OPF_RULE_BAND_EXPANDED, .bytes = opf_value_nominal_bytes(node->outputs[0])};

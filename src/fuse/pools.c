@@ -147,7 +147,8 @@ static bool is_pool(const finding *f) {
     if (pool->n_axes != RANK || pool->second || (pool->combiner != OPF_COMBINE_MAX && pool->combiner != OPF_COMBINE_SUM) || pool->dtype != OPF_FLOAT32)
         return false;
     read_in(&r, pool->body);
-    bool channel = r.count == 1 && r.others == 0 && r.inputs == 0 && r.load->index - f->n_inputs == f->p->front && r.load->args[1]->kind == OPF_EXPR_VAR && r.load->args[1]->index == 1;
+    f->p->weighted = r.inputs > 0;
+    bool channel = r.count == 1 && r.others == 0 && (!r.inputs || pool->combiner == OPF_COMBINE_SUM) && r.load->index - f->n_inputs == f->p->front && r.load->args[1]->kind == OPF_EXPR_VAR && r.load->args[1]->index == 1;
     return channel && read_lines(f, r.load->args[LINE]);
 }
 

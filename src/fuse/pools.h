@@ -1,5 +1,5 @@
-/* A pool behind a contraction (a convolution and what follows it on its own elements), computed a few lines at a time: the lines that a band
- * of the pool's lines takes its windows from are computed into a part's scratch, and no more of them exists at once. */
+/* A pool or a depth-wise convolution behind a contraction (a convolution and what follows it on its own elements), computed a few lines at a
+ * time: the lines that a band of the pool's lines takes its windows from are computed into a part's scratch, and no more of them exists at once. */
 #ifndef OPF_FUSE_POOLS_H
 #define OPF_FUSE_POOLS_H
 
@@ -16,6 +16,7 @@ typedef struct opf_pooling {
     int64_t lines;             /* of the pool in a band; a divisor of all */
     int64_t bands;
     bool clipped;              /* windows reach beyond the contraction's lines */
+    bool weighted;             /* the elements of a window have weights: a depth-wise convolution */
 } opf_pooling;
 
 /* False where the stages have another form, the result is not one, or sizes are not known. `chain` has an element a stage. */

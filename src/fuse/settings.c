@@ -20,6 +20,7 @@ const opf_threshold opf_thresholds[OPF_THRESHOLD_COUNT] = {
     [OPF_THRESHOLD_COPY_READERS] = {"copied.readers", OPF_RULE_COPIED, "groups that compute a value again", 4, 2, OPF_MOST_COPY_READERS},
     [OPF_THRESHOLD_COPY_PRICE] = {"copy-dear.price", OPF_RULE_COPY_DEAR, "seconds of work that one second of saved reading and writing is worth", 1, 0, 1e12},
     [OPF_THRESHOLD_BAND_BYTES] = {"bands-cached.bytes", OPF_RULE_BAND_CACHED, "bytes between a window and its product from which lines at a time pay", 1 << 20, 0, 1e12},
+    [OPF_THRESHOLD_EXPANDED_BYTES] = {"bands-expanded.bytes", OPF_RULE_BAND_EXPANDED, "bytes between a contraction and a depth-wise window, less the window's own, from which lines at a time pay", 3 << 20, 0, 1e12},
     [OPF_THRESHOLD_GATE_ELEMENTS] = {"gate.elements", OPF_RULE_GATE, "elements of a value that each part computes whole", 4096, 0, 1 << 24},
     [OPF_THRESHOLD_PASSING_OPERANDS] = {"in-passing.operands", OPF_RULE_IN_PASSING, "tensors that work in passing reads", 3, 1, 64},
 };
@@ -35,6 +36,7 @@ static const struct { opf_rule_number rule; opf_threshold_number threshold; doub
     {OPF_RULE_BLOCKS_AGAIN, OPF_THRESHOLD_FACTOR_BYTES, INFINITY},
     {OPF_RULE_COPY_DEAR, OPF_THRESHOLD_COPY_PRICE, INFINITY},
     {OPF_RULE_BAND_CACHED, OPF_THRESHOLD_BAND_BYTES, 0},
+    {OPF_RULE_BAND_EXPANDED, OPF_THRESHOLD_EXPANDED_BYTES, 0},
 };
 
 static bool is_price(opf_rule_number rule) {

@@ -1,4 +1,4 @@
-/* A pool behind a contraction: the nests of its two halves. */
+/* A pool or a depth-wise convolution behind a contraction: the nests of its two halves. */
 #include "loop/relay.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Relays: a contraction hands its lines to the pool behind it, a band of lines at a time (fuse/pools.h).
+/* Relays: a contraction hands its lines to the pool or depth-wise convolution behind it, a band of lines at a time (fuse/pools.h).
  *
  * For each of its bands a part calls a nest of its own, `front`, that computes the lines that the band's windows reach into scratch; a
  * fill (loop/band.h) then takes the windows from there and stores them where they belong. Which band is a number of the front's:

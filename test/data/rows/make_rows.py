@@ -228,15 +228,18 @@ pool_behind("pool_behind_apart", 2, (1, 12, 20, 33), 16, 5, 1, 2, "AveragePool",
 pool_behind("pool_behind_winograd", 2, (1, 16, 128, 128), 16, 3, 1, 1, "MaxPool", 2, 2, [0, 0, 0, 0])  # its tiles want the whole picture
 
 
-def bottleneck(name, kernels, side):  # expand, depth-wise, project
+def bottleneck(name, kernels, side, channels=16, taps=3, stride=1):  # expand, depth-wise, project
     g, r = Graph(name), np.random.default_rng(5)
-    y = g.op("Clip", g.op("Conv", g.input("x", 1, 8, side, side), g.const(r.normal(0, 0.3, (16, 8, 1, 1)))), g.const(0.0), g.const(6.0))
-    z = g.op("Relu", g.op("Conv", y, g.const(r.normal(0, 0.3, (16, 1, 3, 3))), pads=[1] * 4, group=16))
-    g.save(kernels, g.op("Conv", z, g.const(r.normal(0, 0.3, (8, 16, 1, 1)))))
+    clip = lambda x: g.op("Clip", x, g.const(0.0), g.const(6.0))
+    y = clip(g.op("Conv", g.input("x", 1, 8, side, side), g.const(r.normal(0, 0.3, (channels, 8, 1, 1)))))
+    z = g.op("Conv", y, g.const(r.normal(0, 0.3, (channels, 1, taps, taps))), pads=[taps // 2] * 4, strides=[stride] * 2, group=channels)
+    g.save(kernels, g.op("Conv", g.op("Relu", z) if stride == 1 else clip(z), g.const(r.normal(0, 0.3, (8, channels, 1, 1)))))
 
 
 bottleneck("bottleneck_large", 2, 128)
 bottleneck("bottleneck_small", 3, 28)
+bottleneck("bottleneck_strided", 2, 184, 32, 3, 2)  # four times the bytes of the window's result: expand and depth-wise are one
+bottleneck("bottleneck_strided_small", 3, 39, 20, 5, 2)
 
 g = Graph("front_shared")  # two products read it
 r = g.op("Transpose", g.input("x", 16, 64), perm=[1, 0])
