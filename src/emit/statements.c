@@ -396,6 +396,12 @@ static void print_past(opf_statements *s, const opf_code *code) {
     line(s, "opf_store_past(%s, %s, %s * %d);", target, source, text_of(s, code->to, true), (int)opf_dtype_bytes(s->nest->buffers.data[code->buffer].dtype, 1));
 }
 
+static void print_apart(opf_statements *s, const opf_code *code) {
+    opf_run to = {code->buffer, code->offset};
+    const char *even = run_text(s, &to), *odd = run_text(s, &code->operands[1]), *source = run_text(s, &code->operands[0]);
+    line(s, "opf_take_apart(%s, %s, %s, %s);", even, odd, source, text_of(s, code->to, false));
+}
+
 static void print_ask(opf_statements *s, const opf_code *code) {
     int bytes = (int)opf_dtype_bytes(s->nest->buffers.data[code->operands[0].buffer].dtype, 1);
     line(s, "opf_ask_ahead(%s, %s * %d);", run_text(s, &code->operands[0]), text_of(s, code->to, true), bytes);
@@ -452,6 +458,7 @@ static void print_code(opf_statements *s, const opf_code *code) {
     case OPF_CODE_PRODUCT: print_product(s, code); break;
     case OPF_CODE_FRESH: print_fresh(s, code); break;
     case OPF_CODE_PAST: print_past(s, code); break;
+    case OPF_CODE_APART: print_apart(s, code); break;
     case OPF_CODE_ASK: print_ask(s, code); break;
     }
 }

@@ -224,6 +224,20 @@ static bool stores_apart(opf_scheduler *s, const opf_targets *targets, int varia
     return true;
 }
 
+static bool is_float(const opf_expr *e, void *data) {
+    (void)data;
+    return e->kind != OPF_EXPR_LOAD || e->dtype == OPF_FLOAT32;
+}
+
+/* Vectors of floats divide it, as the compiler finds by itself; those of smaller types have more lanes. */
+static bool is_whole_vectors(opf_scheduler *s, const opf_targets *targets, int64_t count) {
+    for (size_t i = 0; i < targets->list.count; i++) {
+        const opf_target *target = &targets->list.data[i];
+        if (opf_buffer_at(s, target->buffer)->dtype != OPF_FLOAT32 || !opf_expr_visit(s->pool, target->value, is_float, NULL)) return false;
+    }
+    return count % s->nest->machine->lanes == 0;
+}
+
 /* A loop of known length that vectors do not divide: in blocks, the last of which overlaps the one before. What is computed
  * twice is stored twice; no element is left for a slow scalar tail. */
 static bool in_blocks(opf_scheduler *s, opf_ranges *ranges, opf_targets *targets) {
@@ -231,6 +245,7 @@ static bool in_blocks(opf_scheduler *s, opf_ranges *ranges, opf_targets *targets
     int64_t count, block = BLOCK;
     if (ranges->count == OPF_MOST_AXES || !opf_is_int(opf_sub(s->pool, last->to, last->from), &count)) return false;
     while (block > count) block /= 2;
+    if (is_whole_vectors(s, targets, count)) return false;
     if (block < FEWEST_BLOCK || count % block == 0 || count > MOST_IN_BLOCKS) return false;
     const char *name = s->nest->variables.data[last->variable].name;
     int base = opf_variable_new(s, opf_arena_printf(s->arena, "%s_block", name), opf_extent(s, last->variable));

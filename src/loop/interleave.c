@@ -194,3 +194,58 @@ bool opf_reads_whole(opf_scheduler *s, const opf_targets *targets, int variable)
     for (size_t i = 0; i < targets->list.count && w.whole; i++) opf_expr_visit(s->pool, targets->list.data[i].value, check_load, &w);
     return w.whole;
 }
+
+/* ---- taken apart by the prelude ---- */
+
+/* The line of the operand, as both targets read it: under a condition that is the same for all elements (NULL: none). */
+typedef struct apart { const opf_expr *condition, *first; int source, even; } apart;
+
+static const opf_expr *load_under(const opf_expr *value, const opf_expr **condition) {
+    *condition = value->kind == OPF_EXPR_SELECT ? value->args[0] : NULL;
+    return value->kind == OPF_EXPR_SELECT ? value->args[1] : value;
+}
+
+static bool find_apart(opf_scheduler *s, const opf_targets *targets, int variable, apart *out) {
+    const opf_expr *loads[2], *conditions[2];
+    if (targets->list.count != 2) return false;
+    for (int k = 0; k < 2; k++) {
+        const opf_target *target = &targets->list.data[k];
+        loads[k] = load_under(target->value, &conditions[k]);
+        bool plain = loads[k]->kind == OPF_EXPR_LOAD && loads[k]->n_args == 1 && loads[k]->dtype == OPF_FLOAT32 && opf_buffer_at(s, loads[k]->index)->memory == OPF_MEMORY_INPUT;
+        if (!plain || !target->offset || !walks_by(s, target->offset, variable, 1) || !walks_by(s, loads[k]->args[0], variable, 2)) return false;
+    }
+    if (conditions[0] != conditions[1] || loads[0]->index != loads[1]->index) return false;
+    if (conditions[0] && (opf_expr_has_var(conditions[0], variable) || opf_expr_has_load(conditions[0]))) return false;
+    const opf_expr *between = opf_sub(s->pool, loads[1]->args[0], loads[0]->args[0]);
+    if (!opf_is_value(between, 1) && !opf_is_value(between, -1)) return false;
+    int even = opf_is_value(between, 1) ? 0 : 1;
+    *out = (apart){conditions[0], loads[even]->args[0], loads[0]->index, even};
+    return true;
+}
+
+static void what_is_outside(opf_scheduler *s, opf_block *block, const opf_range *innermost, const opf_targets *targets, const opf_expr *condition) {
+    opf_targets outside = {0};
+    opf_ranges ranges = {.count = 1, .at = {*innermost}};
+    for (size_t i = 0; i < targets->list.count; i++) {
+        opf_target target = targets->list.data[i];
+        target.value = opf_decide(s, target.value, condition, false);
+        OPF_PUSH(s->arena, &outside.list, target);
+    }
+    opf_body(s, opf_code_if(s, block, opf_unary(s->pool, OPF_OP_NOT, condition)), &ranges, &outside);
+}
+
+bool opf_take_apart(opf_scheduler *s, opf_block *block, const opf_range *innermost, const opf_targets *targets) {
+    apart found;
+    if (!opf_machine_has_halves(s->nest->machine) || !find_apart(s, targets, innermost->variable, &found)) return false;
+    const opf_target *even = &targets->list.data[found.even], *odd = &targets->list.data[1 - found.even];
+    const opf_expr *offsets[3] = {even->offset, odd->offset, found.first};
+    for (int k = 0; k < 3; k++) offsets[k] = opf_substitute(s, offsets[k], innermost->variable, innermost->from);
+    opf_code *code = opf_code_add(s, found.condition ? opf_code_if(s, block, found.condition) : block, OPF_CODE_APART);
+    code->buffer = even->buffer;
+    code->offset = offsets[0];
+    code->operands[0] = (opf_run){found.source, offsets[2]};
+    code->operands[1] = (opf_run){odd->buffer, offsets[1]};
+    code->to = opf_sub(s->pool, innermost->to, innermost->from);
+    if (found.condition) what_is_outside(s, block, innermost, targets, found.condition);
+    return true;
+}

@@ -134,7 +134,9 @@ static bool goes_in_chunks(opf_scheduler *s, const opf_targets *targets, int inn
 }
 
 static void innermost_loop(nest *n, const opf_range *innermost, opf_targets *targets) {
-    if (innermost && goes_in_chunks(n->s, targets, innermost->variable)) in_chunks(n->s, open_outer(n), innermost, targets);
+    opf_block whole = {0};
+    if (innermost && n->shared == 0 && opf_take_apart(n->s, &whole, innermost, targets)) opf_block_append(n->s, open_outer(n), &whole);
+    else if (innermost && goes_in_chunks(n->s, targets, innermost->variable)) in_chunks(n->s, open_outer(n), innermost, targets);
     else plain_nest(n, innermost, targets);
 }
 

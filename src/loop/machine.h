@@ -21,6 +21,9 @@ typedef struct opf_machine {
 /* Tiles have a dozen sums then, so that each load and instruction beside their multiply-adds counts (docs/decisions/0163-windows-on-sixteen-registers.md). */
 static inline bool opf_machine_has_few_vectors(const opf_machine *machine) { return machine->vectors < 32; }
 
+/* Vectors of two halves of 128 bits: what moves within halves takes one instruction, gcc moves lanes across them one operand at a time. */
+static inline bool opf_machine_has_halves(const opf_machine *machine) { return machine->lanes == 8; }
+
 /* The row of the CPU that runs this (NULL, "" or "native"), or the named row, or the file: a JSON object with these field
  * names, "base" naming the row that fills the fields left out (default "generic"). Reports "machine" or "io". */
 opf_status opf_machine_choose(opf_machine *out, const char *name_or_file, opf_arena *arena, opf_diags *diags);

@@ -59,6 +59,7 @@ typedef enum opf_code_kind {
     OPF_CODE_TRANSPOSE,        /* buffer[offset + r * value + c] = operand 0 [c * from + r], r below limit, c below to; `past`: past
                                   the caches where lines are aligned to vectors; `gathered`: through an array */
     OPF_CODE_PAST,             /* buffer[offset + i] = operand 0 [i], i below to, past the caches */
+    OPF_CODE_APART,            /* buffer[offset + i] = operand 0 [2 * i], operand 1 [i] = operand 0 [2 * i + 1], i below to; operand 1 is stored */
     OPF_CODE_ASK               /* nothing changes: asks for operand 0 [i], i below to, some such runs further on */
 } opf_code_kind;
 

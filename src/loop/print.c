@@ -189,6 +189,15 @@ static void print_head(const printer *p, const opf_code *code) {
         opf_text_add(p->out, ", ");
         print_e(p, code->to);
         break;
+    case OPF_CODE_APART:
+        print_run(p, code->buffer, code->offset);
+        opf_text_add(p->out, " and ");
+        print_run(p, code->operands[1].buffer, code->operands[1].offset);
+        opf_text_add(p->out, " = in turns ");
+        print_run(p, code->operands[0].buffer, code->operands[0].offset);
+        opf_text_add(p->out, ", ");
+        print_e(p, code->to);
+        break;
     case OPF_CODE_ASK:
         opf_text_add(p->out, "asks ahead of ");
         print_run(p, code->operands[0].buffer, code->operands[0].offset);

@@ -247,6 +247,9 @@ void opf_put_together(opf_scheduler *s, opf_axes *axes, opf_targets *targets);
 void opf_take_periods(opf_scheduler *s, opf_axes *axes, opf_targets *targets);
 /* Is what is read along `variable` contiguous, that of all targets together? */
 bool opf_reads_whole(opf_scheduler *s, const opf_targets *targets, int variable);
+/* Two targets that take a line of an input apart, by one function of the prelude: where vectors consist of halves, across which the
+ * compiler's loop moves each lane by itself. False, and nothing is added: they are something else. */
+bool opf_take_apart(opf_scheduler *s, opf_block *block, const opf_range *innermost, const opf_targets *targets);
 
 /* ---- step.c ---- */
 /* What is named first, in this order. */

@@ -60,7 +60,7 @@ static inline void opf_copy_line_f16(float *restrict to, int64_t low, int64_t hi
         for (;; i += OPF_LANES, from += 2 * OPF_LANES) {
             if (i + OPF_LANES > high) from -= 2 * (i + OPF_LANES - high), i = high - OPF_LANES;
             const opf_vf first = opf_vload_f16(from), second = opf_vload_f16(from + OPF_LANES - 1); /* ends with the last element */
-            opf_vstore(to + i, __builtin_shufflevector(first, second, OPF_LANE_EVEN_ODD));
+            opf_vstore(to + i, opf_veven_odd(first, second));
             if (i + OPF_LANES == high) return;
         }
     else

@@ -211,12 +211,12 @@ static inline float opf_vsmallest_lane(opf_vf v) {
 #define OPF_LANE_QUADS_LOW 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29
 #define OPF_LANE_QUADS_HIGH 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31
 #elif OPF_LANES == 8
-#define OPF_LANE_EVENS 0, 2, 4, 6, 8, 10, 12, 14
-#define OPF_LANE_ODDS 1, 3, 5, 7, 9, 11, 13, 15
+#define OPF_LANE_EVENS 0, 2, 8, 10, 4, 6, 12, 14
+#define OPF_LANE_ODDS 1, 3, 9, 11, 5, 7, 13, 15
 #define OPF_LANE_ZIP_LOW 0, 8, 1, 9, 2, 10, 3, 11
 #define OPF_LANE_ZIP_HIGH 4, 12, 5, 13, 6, 14, 7, 15
 #define OPF_LANE_NEXT 1, 2, 3, 4, 5, 6, 7, 8
-#define OPF_LANE_EVEN_ODD 0, 2, 4, 6, 9, 11, 13, 15
+#define OPF_LANE_EVEN_ODD 0, 2, 9, 11, 4, 6, 13, 15
 #define OPF_LANE_PAIRS_LOW 0, 8, 1, 9, 4, 12, 5, 13
 #define OPF_LANE_PAIRS_HIGH 2, 10, 3, 11, 6, 14, 7, 15
 #define OPF_LANE_QUADS_LOW 0, 1, 8, 9, 4, 5, 12, 13
@@ -233,9 +233,18 @@ static inline float opf_vsmallest_lane(opf_vf v) {
 #define OPF_LANE_QUADS_LOW 0, 1, 4, 5
 #define OPF_LANE_QUADS_HIGH 2, 3, 6, 7
 #endif
-/* Two vectors as one run of elements: those at even places, at odd ones; and the reverse, the two taken in turns. */
-static inline opf_vf opf_veven(opf_vf a, opf_vf b) { return __builtin_shufflevector(a, b, OPF_LANE_EVENS); }
-static inline opf_vf opf_vodd(opf_vf a, opf_vf b) { return __builtin_shufflevector(a, b, OPF_LANE_ODDS); }
+/* What the three masks above pick, in the order of memory. With eight lanes they pick within halves, one instruction, and the quarters are put in order by another:
+ * asked for at once, gcc moves each operand across the vector and joins the two, twice as many operations. */
+#if OPF_LANES == 8
+typedef double opf_vquarters __attribute__((vector_size(4 * OPF_LANES), may_alias));
+static inline opf_vf opf_vpicked(opf_vf v) { return (opf_vf)__builtin_shufflevector((opf_vquarters)v, (opf_vquarters)v, 0, 2, 1, 3); }
+#else
+static inline opf_vf opf_vpicked(opf_vf v) { return v; }
+#endif
+/* Two vectors as one run of elements: those at even places, at odd ones, of the first at even and of the second at odd ones; and the reverse, the two taken in turns. */
+static inline opf_vf opf_veven(opf_vf a, opf_vf b) { return opf_vpicked(__builtin_shufflevector(a, b, OPF_LANE_EVENS)); }
+static inline opf_vf opf_vodd(opf_vf a, opf_vf b) { return opf_vpicked(__builtin_shufflevector(a, b, OPF_LANE_ODDS)); }
+static inline opf_vf opf_veven_odd(opf_vf a, opf_vf b) { return opf_vpicked(__builtin_shufflevector(a, b, OPF_LANE_EVEN_ODD)); }
 static inline opf_vf opf_vzip_low(opf_vf a, opf_vf b) { return __builtin_shufflevector(a, b, OPF_LANE_ZIP_LOW); }
 static inline opf_vf opf_vzip_high(opf_vf a, opf_vf b) { return __builtin_shufflevector(a, b, OPF_LANE_ZIP_HIGH); }
 /* The lanes moved down by one, x behind the last. */
@@ -321,8 +330,8 @@ static inline void opf_zeros_around(float *restrict to, int64_t begin, int64_t e
 static inline opf_vf opf_vload_even(const float *from, int n) {
     const int all = 2 * n - 1;
     const opf_vf first = opf_vload_part(from, all < OPF_LANES ? all : OPF_LANES);
-    if (all < OPF_LANES) return __builtin_shufflevector(first, (opf_vf){0}, OPF_LANE_EVEN_ODD);
-    return __builtin_shufflevector(first, opf_vload_part(from + OPF_LANES - 1, all - OPF_LANES + 1), OPF_LANE_EVEN_ODD);
+    if (all < OPF_LANES) return opf_veven_odd(first, (opf_vf){0});
+    return opf_veven_odd(first, opf_vload_part(from + OPF_LANES - 1, all - OPF_LANES + 1));
 }
 
 /* A line of a copy with borders: to[i] = from[(i - low) * step] for low <= i < high, zeros before and behind up to length. Where a vector fits, the last
@@ -336,13 +345,26 @@ static inline void opf_copy_line(float *restrict to, int64_t low, int64_t high, 
         for (;; i += OPF_LANES, from += step * OPF_LANES) {
             if (i + OPF_LANES > high) from -= step * (i + OPF_LANES - high), i = high - OPF_LANES;
             if (step == 1) opf_vstore(to + i, opf_vload(from));
-            else opf_vstore(to + i, __builtin_shufflevector(opf_vload(from), opf_vload(from + OPF_LANES - 1), OPF_LANE_EVEN_ODD)); /* ends with the last element */
+            else opf_vstore(to + i, opf_veven_odd(opf_vload(from), opf_vload(from + OPF_LANES - 1))); /* ends with the last element */
             if (i + OPF_LANES == high) return;
         }
     if (n > 0 && step == 1) opf_vstore_part(to + i, opf_vload_part(from, (int)n), (int)n);
     else if (n > 0 && step == 2) opf_vstore_part(to + i, opf_vload_even(from, (int)n), (int)n);
     else
         for (; i < high; i++, from += step) to[i] = *from;
+}
+
+/* even[i] = from[2 * i] and odd[i] = from[2 * i + 1], i below count. The last vector overlaps the one before. */
+static inline void opf_take_apart(float *restrict even, float *restrict odd, const float *restrict from, int64_t count) {
+    int64_t i = 0;
+    if (count >= OPF_LANES)
+        for (; i < count; i += OPF_LANES) {
+            if (i + OPF_LANES > count) i = count - OPF_LANES;
+            const opf_vf first = opf_vload(from + 2 * i), second = opf_vload(from + 2 * i + OPF_LANES);
+            opf_vstore(even + i, opf_veven(first, second)), opf_vstore(odd + i, opf_vodd(first, second));
+        }
+    else
+        for (; i < count; i++) even[i] = from[2 * i], odd[i] = from[2 * i + 1];
 }
 
 #endif
