@@ -61,18 +61,28 @@ static inline void opf_transpose_past_f32(float *restrict to, int64_t to_pitch, 
     else opf_transpose_vectors_f32(to, to_pitch, from, from_pitch, rows, columns, 0);
 }
 
+/* Asks for what lies behind lines of this length, as much again of each, into the second cache: pieces first … end-1, line by line. Addresses behind an
+ * array's end are asked for in vain. */
+enum { OPF_PIECE = 16 };
+static inline void opf_ask_behind(const float *lines, int64_t pitch, int64_t length, int64_t first, int64_t end) {
+    const int64_t each = (length + OPF_PIECE - 1) / OPF_PIECE;
+    for (int64_t i = first; i < end; i++)
+        __builtin_prefetch((const void *)((uintptr_t)lines + (uintptr_t)(i / each * pitch + length + i % each * OPF_PIECE) * sizeof(float)), 0, 2);
+}
+
 /* The same through an array of at most 64 by 64: each line of the operand is read to its end before the next ones, where 64 of them would not stay in
- * the first cache, and each line of the result is written at once. Past the caches what the next block reads is asked for meanwhile. */
+ * the first cache, and each line of the result is written at once. Past the caches what the next block reads is asked for meanwhile,
+ * a little at a time: the memory is read all along, and no more is asked for at once than can be on its way. */
 static inline void opf_transpose_gather_f32(float *restrict to, int64_t to_pitch, const float *restrict from, int64_t from_pitch, int64_t rows,
                                             int64_t columns, int past) {
-    enum { SIDE = 64, PITCH = SIDE + OPF_LANES, LINE = 16 }; /* lines of the array that lie in different sets */
+    enum { SIDE = 64, PITCH = SIDE + OPF_LANES }; /* lines of the array that lie in different sets */
     _Alignas(64) float block[SIDE * PITCH];
     const int aligned = past && (uintptr_t)to % sizeof(opf_vf) == 0 && to_pitch % OPF_LANES == 0;
+    const int64_t pieces = past ? (rows + OPF_PIECE - 1) / OPF_PIECE * columns : 0, early = pieces / 4;
     for (int64_t c = 0; c < columns; c += OPF_LANES) {
         const int64_t lines = columns - c < OPF_LANES ? columns - c : OPF_LANES;
         opf_transpose_vectors_f32(block + c, PITCH, from + c * from_pitch, from_pitch, rows, lines, 0);
-        for (int64_t i = c; past && i < c + lines; i++)
-            for (int64_t r = rows; r < 2 * rows; r += LINE) __builtin_prefetch((const void *)((uintptr_t)from + (uintptr_t)(i * from_pitch + r) * sizeof(float)), 0, 2);
+        opf_ask_behind(from, from_pitch, rows, early * c / columns, early * (c + lines) / columns);
     }
     for (int64_t r = 0; r < rows; r++) {
         int64_t c = 0;
@@ -82,6 +92,7 @@ static inline void opf_transpose_gather_f32(float *restrict to, int64_t to_pitch
             else opf_vstore(to + r * to_pitch + c, v);
         }
         for (; c < columns; c++) to[r * to_pitch + c] = block[r * PITCH + c];
+        opf_ask_behind(from, from_pitch, rows, early + (pieces - early) * r / rows, early + (pieces - early) * (r + 1) / rows);
     }
 }
 static inline void opf_transpose_gathered_f32(float *restrict to, int64_t to_pitch, const float *restrict from, int64_t from_pitch, int64_t rows,
