@@ -194,6 +194,7 @@ static void print_scratch(opf_tile_printer *p) {
     OPF_PUSH(arena, &parts, (scratch){tile->a_floats, "a_panels", word});
     OPF_PUSH(arena, &parts, (scratch){tile->b_floats, tile->b.source == OPF_SOURCE_WINDOW ? "window" : tile->b.source == OPF_SOURCE_COPY ? "b_copy" : "b_panels", word});
     OPF_PUSH(arena, &parts, (scratch){tile->at_floats, "at", "int32_t"});
+    if (tile->turned) OPF_PUSH(arena, &parts, (scratch){tile->turned_floats, "turned", word});
     for (size_t k = 0; k < opf_tile_sums(p); k++) {
         opf_tile_choose_sum(p, k);
         OPF_PUSH(arena, &parts, (scratch){tile->tail_floats, opf_arena_printf(arena, "b_tail%s", p->mark), word});
@@ -387,6 +388,10 @@ static void print_tiles_of_sum(opf_tile_printer *p, size_t k) {
 }
 
 static void print_tiles(opf_tile_printer *p) {
+    if (p->tile->turned) {
+        opf_turned_print_tiles(p);
+        return;
+    }
     for (size_t k = 0; k < opf_tile_sums(p); k++) {
         opf_tile_choose_sum(p, k);
         print_tiles_of_sum(p, k);
@@ -431,7 +436,8 @@ static void print_blocks(opf_tile_printer *p) {
     const char *begin = "column_begin", *end = "column_end";
     if (tile->b.source == OPF_SOURCE_WINDOW) {
         begin = "0";
-        end = tile->n_column == 2 ? opf_arena_printf(opf_pool_arena(p->pool), "(line_end - line_begin) * %s - %s", opf_tile_operand_text(p, tile->pitch),
+        const char *lines = tile->turned ? opf_arena_printf(opf_pool_arena(p->pool), "(line_end - line_begin) * %s", opf_tile_operand_text(p, tile->pitch)) : NULL;
+        end = lines ? lines : tile->n_column == 2 ? opf_arena_printf(opf_pool_arena(p->pool), "(line_end - line_begin) * %s - %s", opf_tile_operand_text(p, tile->pitch),
                                                       opf_tile_operand_text(p, tile->windows[1].extra))
                                   : "column_end - column_begin";
     }
@@ -442,6 +448,7 @@ static void print_blocks(opf_tile_printer *p) {
     opf_tile_line(p, "const int64_t rows_end = opf_min_i64(rows_begin + %lld, row_end);", (long long)tile->block_rows);
     print_sums(p);
     print_passes(p);
+    if (tile->turned) opf_turned_print_sums(p);
     if (!tile->stores_direct) opf_tile_print_epilogue(p);
     opf_tile_close(p);
     opf_tile_close(p);

@@ -73,6 +73,11 @@ void opf_winograd_print_scratch(opf_tile_printer *p);
 void opf_winograd_print_clear(opf_tile_printer *p);
 void opf_winograd_print_unit(opf_tile_printer *p);
 void opf_emit_winograd_functions(int outputs, opf_text *out);
+
+/* Turned tiles: the functions; their calls for a block and a pass; the block from what they leave. */
+void opf_emit_turned_functions(const opf_nest *nest, opf_text *out);
+void opf_turned_print_tiles(opf_tile_printer *p);
+void opf_turned_print_sums(opf_tile_printer *p);
 bool opf_tile_columns_are_flat(opf_tile_printer *p);
 
 #endif

@@ -165,6 +165,10 @@ static void print_functions(const opf_nest *nest, int width, int extra, b_form f
 void opf_emit_tile_functions(const opf_nest *nest, opf_text *out) {
     const opf_tile *tile = nest->tile;
     b_form form = form_of(tile);
+    if (tile->turned) {
+        opf_emit_turned_functions(nest, out);
+        return;
+    }
     if (tile->winograd) opf_emit_winograd_functions(tile->winograd, out);
     if (!tile->extra || opf_tile_has_whole_panels(nest)) print_functions(nest, tile->width, 0, form, out);
     for (int width = 1; !tile->tail && width < tile->width; width++) print_functions(nest, width, 0, form, out);

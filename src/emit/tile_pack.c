@@ -184,6 +184,14 @@ void opf_tile_print_pack_a(opf_tile_printer *p) {
 
 static int column_of(const opf_tile *tile, int k) { return opf_tile_first_column(tile) + k; }
 
+/* Positions from one place of the copy to the next, and from one of a unit's lines to the next: a turned tile's copy holds them in order. */
+static int64_t step_of_copy(const opf_tile *tile, int k) { return tile->turned ? 1 : tile->windows[k].stride; }
+static opf_dim line_of_copy(const opf_tile *tile) { return tile->turned ? tile->copied_line : tile->pitch; }
+static const char *times_stride(opf_tile_printer *p) {
+    int64_t stride = p->tile->windows[0].stride;
+    return p->tile->turned && stride > 1 ? opf_arena_printf(arena_of(p), " * %lld", (long long)stride) : "";
+}
+
 static bool is_tap(const opf_tile *tile, int axis) {
     for (int k = 0; k < tile->n_column; k++)
         if (tile->windows[k].tap == axis) return true;
@@ -223,10 +231,11 @@ void opf_tile_print_tables(opf_tile_printer *p) {
         const char *reach = print(p, opf_mul(p->pool, tap, opf_int(p->pool, w->dilation)));
         if (w->apart) phases[k] = print(p, tap);
         if (w->apart) continue;
-        phases[k] = opf_arena_printf(arena_of(p), "%s %% %lld", reach, (long long)w->stride);
-        places[k] = w->stride == 1 ? reach : opf_arena_printf(arena_of(p), "%s / %lld", reach, (long long)w->stride);
+        int64_t step = step_of_copy(tile, k);
+        phases[k] = opf_arena_printf(arena_of(p), "%s %% %lld", reach, (long long)step);
+        places[k] = step == 1 ? reach : opf_arena_printf(arena_of(p), "%s / %lld", reach, (long long)step);
     }
-    const char *inner = tile->n_column == 2 ? opf_arena_printf(arena_of(p), "(%s) * %s + %s", places[0], print(p, tile->pitch), places[1]) : places[0];
+    const char *inner = tile->n_column == 2 ? opf_arena_printf(arena_of(p), "(%s) * %s + %s", places[0], print(p, line_of_copy(tile)), places[1]) : places[0];
     opf_tile_line(p, "*at_step++ = (int32_t)((%s) * %s + %s);", plane_text(p, phases), print(p, tile->plane), inner);
     for (int k = first; k < tile->n_axes; k++) opf_tile_close(p);
 }
@@ -347,7 +356,7 @@ static void print_line_copy(opf_tile_printer *p, const char *phase, const char *
     p->names[at_phase] = phase;
     const opf_expr *position = opf_var(pool, place), *bind[3 * OPF_MAX_RANK] = {NULL};
     if (tile->n_column == 1) position = opf_add(pool, position, opf_var(pool, first));
-    position = opf_mul(pool, position, opf_int(pool, w->stride));
+    position = opf_mul(pool, position, opf_int(pool, step_of_copy(tile, inner)));
     if (w->phases > 1) position = opf_add(pool, position, opf_mul(pool, opf_var(pool, at_phase), opf_int(pool, w->apart ? w->dilation : 1)));
     bind[column] = position;
     borders b = {.p = p, .place = place, .low = opf_int(pool, 0), .high = opf_var(pool, tile->n_axes + 3)};
@@ -386,7 +395,7 @@ static void print_zeros_behind(opf_tile_printer *p) {
  * are slow to compute with. No unit writes there: once is enough. */
 void opf_tile_print_window_clear(opf_tile_printer *p) {
     const opf_tile *tile = p->tile;
-    if (tile->b.source != OPF_SOURCE_WINDOW || tile->fill) return;
+    if (tile->b.source != OPF_SOURCE_WINDOW || tile->fill || tile->turned) return;
     opf_dim used = used_of_plane(p), end = end_of_planes(p);
     const char *plane = print(p, tile->plane), *zero = opf_tile_zero(tile);
     opf_tile_line(p, "/* zeros behind the lines of each plane, and behind the last one */");
@@ -416,21 +425,21 @@ static void print_planes(opf_tile_printer *p, const char *const *phases) {
     const opf_tile *tile = p->tile;
     const opf_tile_window *w = &tile->windows[0];
     bool several = tile->windows[1].phases > 1;
-    const char *name = p->names[column_of(tile, 0)], *plane = print(p, tile->plane), *pitch = print(p, tile->pitch);
+    const char *name = p->names[column_of(tile, 0)], *plane = print(p, tile->plane), *pitch = print(p, line_of_copy(tile)), *times = times_stride(p);
     const char *walk = opf_arena_printf(arena_of(p), "for (int64_t %s = 0; %s < %lld; %s++)", phases[1], phases[1], (long long)tile->windows[1].phases, phases[1]);
     if (!several) opf_tile_line(p, "%s *restrict to = window + (%s) * %s;", opf_tile_word(tile), plane_text(p, phases), plane);
-    opf_tile_open(p, "for (int64_t line = line_begin; line < line_end + %s; line++%s)", print(p, w->extra), several ? "" : opf_arena_printf(arena_of(p), ", to += %s", pitch));
+    opf_tile_open(p, "for (int64_t line = line_begin%s; line < line_end%s + %s; line++%s)", times, times, print(p, w->extra), several ? "" : opf_arena_printf(arena_of(p), ", to += %s", pitch));
     if (w->phases > 1) opf_tile_line(p, "const int64_t %s = line * %lld + %s;", name, (long long)w->stride, phases[0]);
-    else if (w->stride > 1) opf_tile_line(p, "const int64_t %s = line * %lld;", name, (long long)w->stride);
+    else if (step_of_copy(tile, 0) > 1) opf_tile_line(p, "const int64_t %s = line * %lld;", name, (long long)w->stride);
     else opf_tile_line(p, "const int64_t %s = line;", name);
     if (several) {
         opf_tile_open(p, "%s", walk);
         opf_tile_line(p, "%s *restrict to = window + (%s) * %s + (line - line_begin) * %s;", opf_tile_word(tile), plane_text(p, phases), plane, pitch);
     }
-    print_line_copy(p, phases[1], opf_tile_text(p, tile->pitch));
+    print_line_copy(p, phases[1], opf_tile_text(p, line_of_copy(tile)));
     if (several) opf_tile_close(p);
     opf_tile_close(p);
-    if (!last_unit_is_shorter(p)) return;
+    if (tile->turned || !last_unit_is_shorter(p)) return;
     if (several) opf_tile_open(p, "%s", walk);
     const char *behind = opf_arena_printf(arena_of(p), "window + (%s) * %s + (line_end - line_begin + %s) * %s", plane_text(p, phases), plane, print(p, w->extra), pitch);
     print_rest_of_plane(p, phases, several ? behind : "to");

@@ -40,7 +40,7 @@ typedef enum opf_knob {
     OPF_KNOBS
 } opf_knob;
 
-typedef enum opf_algorithm { OPF_BY_TILE = 1, OPF_BY_BANDS, OPF_BY_WINOGRAD_2, OPF_BY_WINOGRAD_4, OPF_BY_ROWS, OPF_BY_LOOPS } opf_algorithm;
+typedef enum opf_algorithm { OPF_BY_TILE = 1, OPF_BY_BANDS, OPF_BY_WINOGRAD_2, OPF_BY_WINOGRAD_4, OPF_BY_ROWS, OPF_BY_TURNED, OPF_BY_LOOPS } opf_algorithm;
 typedef enum opf_order { OPF_ROWS_FASTEST = 1, OPF_COLUMNS_FASTEST } opf_order;
 typedef enum opf_ahead { OPF_AHEAD_NONE = 1, OPF_AHEAD_PANEL, OPF_AHEAD_STEPS } opf_ahead;
 typedef enum opf_second { OPF_SECOND_IN_PLACE = 1, OPF_SECOND_PACKED } opf_second;

@@ -7,7 +7,7 @@
 
 #include "base/vec.h"
 
-static const char *const algorithms[] = {"tile", "bands", "winograd-2", "winograd-4", "rows", "loops", NULL};
+static const char *const algorithms[] = {"tile", "bands", "winograd-2", "winograd-4", "rows", "turned", "loops", NULL};
 static const char *const orders[] = {"rows-fastest", "columns-fastest", NULL};
 static const char *const aheads[] = {"none", "panel", "steps", NULL};
 static const char *const seconds[] = {"in-place", "packed", NULL};

@@ -18,7 +18,8 @@ static void describe(opf_tiler *tiler, const char *no_winograd) {
     const opf_tile *tile = tiler->tile;
     opf_text text = {0};
     if (tile->winograd) opf_text_printf(&text, "Winograd F(%d x %d, 3 x 3), %lld lines of tiles a unit, ", tile->winograd, tile->winograd, (long long)opf_dim_nominal(tile->column_chunk) / tile->winograd);
-    opf_text_printf(&text, "contraction, tile %d x %d vectors, A %s, B %s", tile->height, tile->width, source_name(tile->a.source), tile->fill ? "computed in bands" : source_name(tile->b.source));
+    int columns = tile->turned ? tile->turned : tile->height, vectors = tile->turned ? tile->height / tiler->nest->machine->lanes : tile->width;
+    opf_text_printf(&text, "contraction, %stile %d x %d vectors, A %s, B %s", tile->turned ? "turned " : "", columns, vectors, source_name(tile->a.source), tile->fill ? "computed in bands" : source_name(tile->b.source));
     if (tile->fill) opf_text_printf(&text, " of %lld lines", (long long)opf_dim_nominal(tile->column_chunk));
     if (tile->half) opf_text_printf(&text, " as %s", opf_dtype_name(tile->half));
     if (tile->siblings.count) opf_text_printf(&text, ", %zu sums of one A", 1 + tile->siblings.count);
@@ -61,7 +62,7 @@ static bool packed(opf_tiler *tiler) {
 }
 
 static bool by_sums(opf_tiler *tiler) {
-    if (!is_wanted(tiler, tiler->bands ? OPF_BY_BANDS : OPF_BY_TILE)) return opf_tiler_refuse(tiler, "another algorithm is asked for");
+    if (!is_wanted(tiler, tiler->bands ? OPF_BY_BANDS : OPF_BY_TILE) && (tiler->bands || !is_wanted(tiler, OPF_BY_TURNED))) return opf_tiler_refuse(tiler, "another algorithm is asked for");
     return opf_tiler_match(tiler) && opf_tiler_epilogue(tiler) && opf_tiler_operands(tiler) && opf_tiler_integers(tiler) && opf_tiler_sizes(tiler) && packed(tiler);
 }
 
@@ -93,7 +94,7 @@ static void choose_inner_loop(opf_tiler *tiler) {
     opf_tile *tile = tiler->tile;
     int64_t ahead = opf_nest_wants(tiler->nest, OPF_KNOB_PREFETCH);
     tile->unroll = (int)opf_tiler_wanted(tiler, OPF_KNOB_UNROLL, 1, OPF_TILE_UNROLL);
-    tile->prefetch = ahead == OPF_KNOB_NONE ? 0 : ahead ? (int)ahead : opf_tile_usual_prefetch(tile, tiler->nest->machine);
+    tile->prefetch = tile->turned || ahead == OPF_KNOB_NONE ? 0 : ahead ? (int)ahead : opf_tile_usual_prefetch(tile, tiler->nest->machine);
     int64_t wanted = opf_nest_wants(tiler->nest, OPF_KNOB_AHEAD);
     if (!opf_tile_may_ask_ahead(tile)) return;
     tile->ahead = wanted && (wanted != OPF_AHEAD_PANEL || opf_tile_may_ask_for_panel(tile)) ? (int)wanted : (int)opf_tile_usual_ahead(tile);

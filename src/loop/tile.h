@@ -19,6 +19,7 @@
  *            that is much, each tap along the row has a copy of its own, and nothing falls between them (opf_tile_window.apart).
  * Constants are packed when the program is built.
  *
+ * With few registers a window may be read by turned tiles: vectors along the rows, columns one by one (loop/tile_turned.c).
  * A window of 3 x 3 taps at stride 1 may go through Winograd's products instead (loop/winograd.h): tiles are then the columns.
  *
  * Sums of 8-bit integers go by words: four steps along one depth axis are a word of bytes, or two a word of int16, which a lane multiplies and
@@ -113,6 +114,9 @@ typedef struct opf_tile {
     const opf_expr *outside;   /* what a window holds outside the operand, as a part of a word */
     int interleave;            /* so many rows, the last row axis, lie between each other in the result; 1: none do */
     int height, width;         /* of the tile, in rows and vectors */
+    int turned;                /* not 0: vectors lie along the rows, and a tile is `height` rows of them by so many columns of a window's line at most
+                                  (loop/tile_turned.c). Blocks are whole lines then, and `width` is 1 */
+    opf_dim copied_line;       /* turned: floats of a line of the window's copy, which holds each position once, in order */
     int unroll, prefetch;      /* depth steps written one behind the other; floats of A asked for ahead, 0: none */
     int ahead;                 /* opf_ahead: what of B, where it lies in rows, each step asks for; 0: there is no such choice */
     int tail;                  /* vectors of a unit's last panel of columns; 0: any number up to `width`, found at run time */
@@ -129,7 +133,7 @@ typedef struct opf_tile {
     bool packs_tail;           /* B in place: a last panel that is not full is read from a packed copy */
     opf_dim plane;             /* window: floats of one plane of the copy; Winograd: of one element of the transformed tiles */
     opf_dim window_floats, product_floats; /* Winograd's scratch: window, transformed input (b_floats), products, block */
-    opf_dim a_floats, b_floats, at_floats, tail_floats, block_floats; /* scratch of a part, in this order, each a multiple of 16;
+    opf_dim a_floats, b_floats, at_floats, turned_floats, tail_floats, block_floats; /* scratch of a part, in this order, each a multiple of 16;
                                   siblings' tails and blocks come behind, each of the same size */
 } opf_tile;
 
@@ -151,7 +155,7 @@ static inline bool opf_tile_asks_ahead(const opf_tile *tile) { return tile->b.so
  * each step. Where they are B, A was packed just now and is in L2: to ask for it too costs one or two per cent. With few registers a step is some twenty
  * instructions for a dozen multiply-adds: one more is not worth it for what stays in L2 (docs/decisions/0163-windows-on-sixteen-registers.md). */
 enum { OPF_TILE_UNROLL = 2, OPF_TILE_AHEAD = 512 };
-static inline int opf_tile_full_prefetch(const opf_tile *tile) { return opf_tile_asks_ahead(tile) ? 0 : OPF_TILE_AHEAD; }
+static inline int opf_tile_full_prefetch(const opf_tile *tile) { return opf_tile_asks_ahead(tile) || tile->turned ? 0 : OPF_TILE_AHEAD; }
 static inline int opf_tile_usual_prefetch(const opf_tile *tile, const opf_machine *machine) {
     int64_t products = tile->winograd ? (tile->winograd + 2) * (tile->winograd + 2) : 1;
     bool in_l2 = opf_dim_nominal(tile->rows) * opf_dim_nominal(tile->depth) * products * 4 <= machine->l2_bytes;

@@ -90,6 +90,13 @@ bool opf_tiler_windows(opf_tiler *tiler);
 /* An odd number of cache lines: planes then spread over the cache's sets. */
 opf_dim opf_tile_odd_lines(opf_pool *pool, opf_dim floats);
 
+/* ---- turned tiles (tile_turned.c) ---- */
+double opf_tiler_turned_cycles(const opf_tiler *tiler); /* all of a window's sums, copies and transposes; 0: the form does not fit. Behind the usual sizes */
+void opf_tiler_turn(opf_tiler *tiler);
+void opf_tiler_share_units(opf_tiler *tiler); /* cuts rows where columns give too few units: behind the choice of column_chunk */
+/* So many cuts through the rows make `others` units enough for a few threads. */
+int64_t opf_tiler_row_cuts(const opf_tiler *tiler, int64_t others);
+
 /* The tile that computes rows x vectors of columns in the fewest cycles a depth step, which are returned. */
 double opf_tiler_tile(const opf_machine *machine, int64_t rows, bool rows_known, int64_t vectors, int interleave, int *height, int *width);
 /* The tile that is asked for, where it fits; false: none is. */

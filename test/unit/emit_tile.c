@@ -60,6 +60,12 @@ static void conv_3x3_dilated(tile_case *c) { tile_result(c, CONV(CONV_SIZES(4, 1
 static void conv_apart(tile_case *c) { tile_result(c, CONV(CONV_SIZES(16, 13, 14, 40, 5), .pad = 2)); }
 static void conv_apart_dilated(tile_case *c) { tile_result(c, CONV(.n = n(c, 2), CONV_SIZES(20, 15, 12, 90, 3), .pad = 1, .dilation = 2)); }
 static void conv_apart_backwards(tile_case *c) { tile_result(c, CONV(CONV_SIZES(24, 13, 10, 48, 4), .pad = 3, .backwards = true)); }
+/* turned tiles where registers are few: of two vectors, and of three; several units, blocks and passes */
+static void conv_turned_stride(tile_case *c) { tile_result(c, CONV(CONV_SIZES(70, 33, 31, 40, 3), .pad = 1, .stride = 2)); }
+static void conv_turned_deep(tile_case *c) { tile_result(c, CONV(CONV_SIZES(40, 14, 13, 24, 5), .pad = 2)); }
+static void conv_turned_dilated(tile_case *c) { tile_result(c, CONV(.n = n(c, 2), CONV_SIZES(32, 19, 24, 32, 3), .pad = 1, .dilation = 2, .groups = 2)); }
+static void conv_turned_backwards(tile_case *c) { tile_result(c, CONV(CONV_SIZES(24, 20, 25, 48, 4), .pad = 3, .backwards = true)); }
+static void conv_turned_stride_3(tile_case *c) { tile_result(c, CONV(CONV_SIZES(12, 41, 64, 33, 5), .pad = 2, .stride = 3)); }
 static void conv_backwards(tile_case *c) { tile_result(c, CONV(CONV_SIZES(4, 15, 14, 18, 4), .pad = 2, .dilation = 2, .backwards = true)); }
 static void conv_dilated_strided(tile_case *c) { tile_result(c, CONV(CONV_SIZES(4, 15, 14, 8, 3), .pad = 2, .dilation = 3, .stride = 2)); }
 static void conv_5x5_stride_3(tile_case *c) { tile_result(c, CONV(CONV_SIZES(3, 19, 23, 9, 5), .pad = 2, .stride = 3)); }
@@ -222,6 +228,7 @@ static const row rows[] = {
     ROW(batched_transposed), ROW(batch_of_rows), ROW(shared_left), ROW(batch_of_constants),
     ROW(conv_1x1_extra), ROW(conv_1x1_extra_deep), ROW(conv_1x1_extra_many), ROW(conv_1x1_extra_square), ROW(matmul_extra), ROW(batched_extra), ROW(conv_1x1_wide_symbolic),
     ROW(conv_1x1), ROW(conv_1x1_stride), ROW(conv_3x3), ROW(conv_3x3_no_pad), ROW(conv_3x3_stride), ROW(conv_3x3_dilated), ROW(conv_backwards),
+    ROW(conv_turned_stride), ROW(conv_turned_deep), ROW(conv_turned_dilated), ROW(conv_turned_backwards), ROW(conv_turned_stride_3),
     ROW(conv_apart), ROW(conv_apart_dilated), ROW(conv_apart_backwards),
     ROW(conv_dilated_strided), ROW(conv_5x5_stride_3), ROW(conv_stem), ROW(conv_stride_beyond_kernel), ROW(conv_small_map), ROW(conv_groups),
     ROW(conv_batch), ROW(conv_symbolic), ROW(conv_1x1_symbolic), ROW(conv_runtime_weights), ROW(conv_deep), ROW(conv_row_kernel),
@@ -317,6 +324,24 @@ static void apart(void **state) {
     }
 }
 
+/* Vectors along the rows of a window's weights: where registers are few, sizes known and weights constant. */
+static void turned(void **state) {
+    (void)state;
+    const struct { void (*build)(tile_case *c); const char *machine; int columns, vectors; } windows[] = {
+        {conv_turned_stride, "x86-64-v3", 6, 2}, {conv_turned_deep, "x86-64-v3", 4, 3}, {conv_turned_dilated, "x86-64-v3", 6, 2}, {conv_turned_backwards, "x86-64-v3", 6, 2},
+        {conv_turned_stride, "x86-64-v4", 0, 0}, {conv_turned_stride, "generic", 0, 0}, {conv_runtime_weights, "x86-64-v3", 0, 0}, {conv_symbolic, "x86-64-v3", 0, 0}};
+    for (size_t i = 0; i < OPF_COUNT(windows); i++) {
+        tile_case *c = tile_case_new();
+        const char *why = NULL;
+        windows[i].build(c);
+        assert_true(tile_schedule(c, windows[i].machine, &why));
+        const opf_tile *tile = c->nest.tile;
+        assert_int_equal(tile->turned, windows[i].columns);
+        if (tile->turned) assert_int_equal(tile->height, windows[i].vectors * c->nest.machine->lanes);
+        tile_case_free(c);
+    }
+}
+
 /* Lines and columns of each phase, with the phases between them, read windows of one copy: no copy a tap. */
 static void transposed_window(void **state) {
     (void)state;
@@ -374,6 +399,7 @@ int main(void) {
         cmocka_unit_test(asks_ahead),
         cmocka_unit_test(transposed_window),
         cmocka_unit_test(apart),
+        cmocka_unit_test(turned),
         cmocka_unit_test(every_instruction_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
