@@ -63,7 +63,7 @@ static b_form form_of(const opf_tile *tile) {
 const char *opf_tile_function(const opf_tile *tile, int rows, int width, int extra, opf_arena *arena) {
     const char *unroll = tile->unroll == OPF_TILE_UNROLL ? "" : opf_arena_printf(arena, "_u%d", tile->unroll);
     const char *prefetch = tile->prefetch == opf_tile_full_prefetch(tile) ? "" : opf_arena_printf(arena, "_p%d", tile->prefetch);
-    const char *behind = extra ? opf_arena_printf(arena, "_and_%d", extra) : "", *of = rows < tile->height ? opf_arena_printf(arena, "_of_%d", tile->height) : "";
+    const char *behind = extra ? opf_arena_printf(arena, "_and_%d", extra) : "", *of = rows != tile->height ? opf_arena_printf(arena, "_of_%d", tile->height) : "";
     const char *words = !tile->words ? "" : tile->words == 2 ? "_pairs" : tile->a_is_signed ? "_quads_su" : "_quads_us";
     const char *half = tile->half ? opf_arena_printf(arena, "_%s", tile->half == OPF_FLOAT16 ? "f16" : "bf16") : "";
     return opf_arena_printf(arena, "opf_tile_%dx%d%s%s%s%s%s%s%s", rows, width, of, words, half, behind, b_forms[form_of(tile)].suffix, unroll, prefetch);
@@ -95,7 +95,7 @@ static void print_product(const opf_tile *tile, int i, int j, opf_text *out) {
     else opf_text_printf(out, " c%d_%d = opf_vquads(t, b%d, c%d_%d);", i, j, j, i, j);
 }
 
-/* `rows` of those that a step of A has. */
+/* `rows` of those that a step of A has, or of this panel's and the next one's. */
 static void print_step(const opf_tile *tile, int rows, int width, int extra, int lanes, b_form form, opf_arena *arena, opf_text *out) {
     int height = tile->height, prefetch = tile->prefetch;
     bool table = form == B_TABLE;
@@ -103,7 +103,7 @@ static void print_step(const opf_tile *tile, int rows, int width, int extra, int
     const char *from = table ? "b_row" : "b";
     for (int j = 0; j < width; j++) opf_text_printf(out, "        const %s b%d = %s(%s);\n", vector_type(tile), j, load_of_b(tile), opf_emit_vector_at(from, 0, NULL, j, arena));
     for (int i = 0; i < rows; i++) {
-        opf_text_printf(out, "        { const %s t = %ssplat(a[%d]);", vector_type(tile), vector_call(tile), i);
+        opf_text_printf(out, "        { const %s t = %ssplat(%s[%d]);", vector_type(tile), vector_call(tile), i < height ? "a" : "second", i % height);
         for (int j = 0; j < width; j++) print_product(tile, i, j, out);
         opf_text_add(out, " }\n");
     }
@@ -117,6 +117,7 @@ static void print_step(const opf_tile *tile, int rows, int width, int extra, int
     }
     if (form == B_ROWS_STEPS) opf_text_printf(out, "        __builtin_prefetch(b + ahead + %d);\n", width * lanes - 1); /* rows that begin amid a line */
     opf_text_printf(out, "        a += %d;\n", height);
+    if (rows > height) opf_text_printf(out, "        second += %d;\n", height);
     if (!table) opf_text_add(out, "        b += step;\n");
 }
 
@@ -129,8 +130,8 @@ static void print_function(const opf_nest *nest, int rows, int width, int extra,
     const char *what = !tile->words ? "" : tile->words == 2 ? "words of two int16, " : tile->a_is_signed ? "words of bytes, a's with sign, b's without, " : "words of bytes, a's without sign, b's with, ";
     if (tile->half) what = tile->half == OPF_FLOAT16 ? "with b in float16, " : "with b in bfloat16, ";
     opf_text_printf(out, "/* Adds %sa[k][0..%d] * b[k][0..%d vectors%s] over `depth` steps k to c, whose rows are `pitch` apart; starts at 0 where\n"
-                         " * `first`. Row k of b is %s.%s */\n",
-                    what, rows - 1, width - 1, behind, b_forms[form].row, b_forms[form].more);
+                         " * `first`. Row k of b is %s.%s%s */\n",
+                    what, rows - 1, width - 1, behind, b_forms[form].row, rows > tile->height ? opf_arena_printf(arena, " Rows from %d on are of the panel behind a's.", tile->height) : "", b_forms[form].more);
     const char *word = opf_tile_word(tile), *word_of_b = opf_tile_word_of_b(tile), *parameters = b_forms[form].parameters;
     if (form == B_ROWS_AHEAD) parameters = opf_arena_printf(arena, "int64_t step, const %s *ahead, int64_t ahead_step", word_of_b);
     opf_text_printf(out, "OPF_APART void %s(int64_t depth, const %s *restrict a, const %s *restrict b, %s, %s *restrict c, int64_t pitch, int first) {\n",
@@ -142,6 +143,7 @@ static void print_function(const opf_nest *nest, int rows, int width, int extra,
     print_accumulators(tile, rows, width, true, arena, out);
     print_extra_accumulators(rows, width, extra, true, arena, out);
     opf_text_add(out, "    }\n");
+    if (rows > tile->height) opf_text_printf(out, "    const %s *restrict second = a + %d * depth; /* the next panel */\n", word, tile->height);
     if (form == B_ROWS_STEPS) opf_text_printf(out, "    const int64_t turn = depth - %d, later = %d * step, next = later - depth * step + beside;\n", OPF_TILE_STEPS_AHEAD, OPF_TILE_STEPS_AHEAD);
     opf_text_printf(out, "#pragma GCC unroll %d\n    for (int64_t k = 0; k < depth; k++) {\n", tile->unroll);
     print_step(tile, rows, width, extra, nest->machine->lanes, form, arena, out);
@@ -172,5 +174,6 @@ void opf_emit_tile_functions(const opf_nest *nest, opf_text *out) {
     if (tile->winograd) opf_emit_winograd_functions(tile->winograd, out);
     if (!tile->extra || opf_tile_has_whole_panels(nest)) print_functions(nest, tile->width, 0, form, out);
     for (int width = 1; !tile->tail && width < tile->width; width++) print_functions(nest, width, 0, form, out);
+    if (tile->pairs_panels) print_function(nest, 2 * tile->height, 1, 0, form, out);
     if (tile->extra || (tile->tail && tile->tail != tile->width)) print_functions(nest, tile->tail, tile->extra, form, out);
 }

@@ -85,15 +85,28 @@ static void print_input(opf_tile_printer *p) {
     if (!rows_whole) opf_tile_close(p);
 }
 
-static void print_products(opf_tile_printer *p) {
+/* The products of one element, of tiles from c on, for as many panels of rows from r on as the function takes. */
+static void print_product(opf_tile_printer *p, int rows, int width) {
     const opf_tile *tile = p->tile;
     const char *tile_pitch = print(p, tile->tile_pitch), *channels = print(p, tile->depth);
+    opf_tile_line(p, "%s(%s, filters + (rows_begin * %d + element * %lld + r - rows_begin) * %s, transformed + element * %s + c, %s%s, products + (element * %lld + r - rows_begin) * %s + c, %s, 1);",
+                  opf_tile_function(tile, rows, width, 0, opf_pool_arena(p->pool)), channels, products_of(tile), (long long)tile->block_rows, channels, print(p, tile->plane), tile_pitch, opf_tile_beside(p), (long long)tile->block_rows, tile_pitch, tile_pitch);
+}
+
+static void print_products(opf_tile_printer *p) {
+    const opf_tile *tile = p->tile;
     opf_tile_open(p, "for (int64_t element = 0; element < %d; element++)", products_of(tile));
     opf_tile_open(p, "for (int64_t c = 0; c < tiles; c += %d)", p->panel);
-    opf_tile_line(p, "for (int64_t r = rows_begin; r < rows_end; r += %d)", tile->height);
+    if (tile->pairs_panels) {
+        opf_tile_line(p, "int64_t r = rows_begin;");
+        opf_tile_line(p, "for (; tiles - c <= OPF_LANES && r + %d <= rows_end; r += %d)", 2 * tile->height, 2 * tile->height);
+        p->indent++;
+        print_product(p, 2 * tile->height, 1);
+        p->indent--;
+    }
+    opf_tile_line(p, "for (%s; r < rows_end; r += %d)", tile->pairs_panels ? "" : "int64_t r = rows_begin", tile->height);
     p->indent++;
-    opf_tile_line(p, "%s(%s, filters + (rows_begin * %d + element * %lld + r - rows_begin) * %s, transformed + element * %s + c, %s%s, products + (element * %lld + r - rows_begin) * %s + c, %s, 1);",
-                  opf_tile_function(tile, tile->height, tile->width, 0, opf_pool_arena(p->pool)), channels, products_of(tile), (long long)tile->block_rows, channels, print(p, tile->plane), tile_pitch, opf_tile_beside(p), (long long)tile->block_rows, tile_pitch, tile_pitch);
+    print_product(p, tile->height, tile->width);
     p->indent--;
     opf_tile_close(p);
     opf_tile_close(p);

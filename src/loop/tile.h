@@ -101,6 +101,7 @@ typedef struct opf_tile {
     OPF_VEC(opf_tile_stage) epilogue;
     int winograd;              /* outputs a side of Winograd's tiles; 0: the sum as it stands. Then the depth is the first depth
                                   axis alone, the others being taps, and A's panels come once for each product of a tile */
+    bool pairs_panels;         /* Winograd: a unit's last panel of columns, where it fills one vector of two, is multiplied by two panels of rows at once */
     opf_dim tile_lines, tile_columns; /* Winograd: the tiles */
     int64_t batch;             /* Winograd: so many channels are copied before they are transformed: what was just stored in pieces is slow
                                   to load as a whole */

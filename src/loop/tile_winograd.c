@@ -247,6 +247,35 @@ static void set_units(opf_tiler *tiler, const plan *p) {
     tiler->nest->units = opf_mul(pool, outer, opf_ceildiv(pool, tile->rows, tile->row_chunk));
 }
 
+/* Does the last panel of so many lines of tiles fill one vector of two? */
+static bool fills_one(int64_t lines, int64_t columns, int lanes) {
+    int64_t behind = lines * columns % (2 * lanes);
+    return behind > 0 && behind <= lanes;
+}
+
+/* The way back goes by vectors from each line's first tile: does it read behind the last vector that has tiles? */
+static bool reads_behind(int64_t lines, int64_t columns, int lanes) {
+    return (lines - 1) * columns + ceil_div(columns, lanes) * lanes > ceil_div(lines * columns, lanes) * lanes;
+}
+
+/* One vector by one panel of rows waits for its sums and loads more than it multiplies; by two panels it does neither. */
+static bool pairs_panels(const opf_tiler *tiler, const plan *p) {
+    enum { BESIDES = 2 }; /* registers of a step: B, and a row of A */
+    const opf_machine *machine = tiler->nest->machine;
+    const opf_tile *tile = tiler->tile;
+    int64_t all, columns;
+    if (!opf_machine_has_few_vectors(machine) || p->width != 2 || 2 * p->height + BESIDES > machine->vectors || tile->block_rows < 2 * p->height) return false;
+    if (!opf_is_int(tile->tile_lines, &all) || !opf_is_int(tile->tile_columns, &columns)) return false;
+    const int64_t lines[] = {all < p->lines ? all : p->lines, all % p->lines}; /* of units */
+    bool any = false;
+    for (int k = 0; k < 2; k++) {
+        if (!lines[k] || !fills_one(lines[k], columns, machine->lanes)) continue;
+        if (reads_behind(lines[k], columns, machine->lanes)) return false;
+        any = true;
+    }
+    return any;
+}
+
 static void set_sizes(opf_tiler *tiler, const plan *p) {
     opf_tile *tile = tiler->tile;
     opf_pool *pool = tiler->pool;
@@ -265,6 +294,7 @@ static void set_sizes(opf_tiler *tiler, const plan *p) {
     tile->pitch = rounded(pool, opf_add(pool, opf_mul(pool, tile->tile_columns, outputs), opf_int(pool, 2)), lanes);
     tile->tile_pitch = rounded(pool, opf_mul(pool, lines, tile->tile_columns), (int64_t)lanes * p->width);
     set_units(tiler, p);
+    tile->pairs_panels = pairs_panels(tiler, p);
     opf_dim products = opf_int(pool, n * n);
     tile->a_floats = tile->at_floats = tile->tail_floats = opf_int(pool, 0);
     tile->plane = opf_tile_odd_lines(pool, opf_mul(pool, tile->depth, tile->tile_pitch));
