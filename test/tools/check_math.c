@@ -114,6 +114,36 @@ static int check_below(uint64_t stride) {
     return others != 0;
 }
 
+/* ---- exp_raised ---- */
+
+static __attribute__((noinline)) void raised(const float *restrict x, float *restrict y) {
+    for (int i = 0; i < BLOCK; i++) y[i] = opf_exp_raised_f32(-104.6f > x[i] ? -104.6f : x[i]);
+}
+
+/* 2^24 e^x within 1.1 units wherever the argument is not above 0; from 0 to 2^-126 where e^x is below 2^-150, which counts as 0. */
+static int check_raised(uint64_t stride) {
+    static float x[BLOCK], y[BLOCK];
+    double worst = 0;
+    uint64_t next = 0, inputs = 0;
+    while (next < UINT64_C(1) << 32) {
+        for (int n = 0; n < BLOCK; next += stride) {
+            float value = opf_f32_of_bits((uint32_t)next);
+            if (next >> 32) value = -0.0f;
+            if (!(value > 0)) x[n++] = value;
+        }
+        raised(x, y);
+        for (int i = 0; i < BLOCK; i++) {
+            double exact = 0x1p24 * exp((double)x[i]), small = y[i] >= 0 && y[i] <= 0x1p-126f ? 0 : INFINITY;
+            double e = exact < 0x1p-126 ? small : error(y[i], exact);
+            if (e > worst) worst = e;
+        }
+        inputs += BLOCK;
+    }
+    int bad = !(worst <= 1.1);
+    printf("exp_raised %.3f ulp, %llu inputs%s\n", worst, (unsigned long long)inputs, bad ? "  TOO MUCH" : "");
+    return bad;
+}
+
 /* ---- exp_beside ---- */
 
 static __attribute__((noinline)) void beside(const float *restrict x, float *restrict y) {
@@ -299,6 +329,10 @@ int main(int argc, char **argv) {
     if (wanted(argc, argv, first, "exp_below")) {
         if (times) time_one("exp_below", below, libm_exp, -10, 0);
         else bad |= check_below(stride);
+    }
+    if (wanted(argc, argv, first, "exp_raised")) {
+        if (times) time_one("exp_raised", raised, libm_exp, -10, 0);
+        else bad |= check_raised(stride);
     }
     if (wanted(argc, argv, first, "exp_beside")) {
         if (times) time_one("exp_beside", beside, libm_exp, -10, 10);
