@@ -277,13 +277,29 @@ static double window_step(const opf_tiler *tiler) {
     return (double)(planes * least(apart, together)) / (double)taps;
 }
 
+/* Bytes of the first cache that a step of B takes where its rows are read in place and begin anywhere in a line; 0: elsewhere, or they begin with lines. */
+static int64_t step_across_lines(const opf_tiler *tiler) {
+    enum { LINE = 16 /* floats */ };
+    const opf_tile *tile = tiler->tile;
+    int64_t apart;
+    if (tile->b.source != OPF_SOURCE_ROWS || !opf_is_int(tile->b.step, &apart) || apart % LINE == 0) return 0;
+    return 4 * ((int64_t)tile->width * tiler->nest->machine->lanes + LINE);
+}
+
 /* Steps of a pass: the part of B that a panel reads, and A's panel beside it, stay in L1; with low tiles, A's panels of the whole block: each is read
  * by so few multiply-adds that fetching it from L2 again for the next columns would show. */
 static int64_t steps_in_cache(const opf_tiler *tiler) {
     const opf_tile *tile = tiler->tile;
-    if (tile->b.source != OPF_SOURCE_WINDOW) return DEPTH_BLOCK;
-    double bytes = 4 * (window_step(tiler) + (double)(few_registers(tiler) ? tile->block_rows : tile->height));
-    return least(DEPTH_BLOCK, most(64, (int64_t)(0.8 * (double)tiler->nest->machine->l1_bytes / bytes)));
+    double bytes = 0;
+    if (tile->b.source == OPF_SOURCE_WINDOW) bytes = 4 * (window_step(tiler) + (double)(few_registers(tiler) ? tile->block_rows : tile->height));
+    else if (few_registers(tiler) && step_across_lines(tiler)) bytes = (double)(step_across_lines(tiler) + 4 * tile->height);
+    return bytes == 0 ? DEPTH_BLOCK : least(DEPTH_BLOCK, most(64, (int64_t)(0.8 * (double)tiler->nest->machine->l1_bytes / bytes)));
+}
+
+/* Is the depth worth passes of so many steps? Each reads and stores the block's sums again. */
+static bool goes_in_passes(const opf_tiler *tiler, int64_t depth, int64_t steps) {
+    if (tiler->tile->b.source != OPF_SOURCE_WINDOW) steps = DEPTH_BLOCK;
+    return depth > steps + (few_registers(tiler) ? steps : steps / 3);
 }
 
 /* Rows of a block of sums, which takes a sixteenth of L2. */
@@ -308,7 +324,7 @@ static void choose_blocks(opf_tiler *tiler) {
     int64_t steps = steps_in_cache(tiler);
     if (opf_is_int(tile->rows, &known) && known <= tile->height) tile->depth_block = 0; /* B is read once anyway */
     else if (!depth_known) tile->depth_block = steps;
-    else if (depth > steps + (few_registers(tiler) ? steps : steps / 3)) tile->depth_block = round_up(ceil_div(depth, ceil_div(depth, steps)), 4);
+    else if (goes_in_passes(tiler, depth, steps)) tile->depth_block = round_up(ceil_div(depth, ceil_div(depth, steps)), 4);
     if (opf_nest_wants(tiler->nest, OPF_KNOB_DEPTH_PASS) == OPF_KNOB_ALL) tile->depth_block = 0;
     else tile->depth_block = opf_tiler_wanted(tiler, OPF_KNOB_DEPTH_PASS, 4, tile->depth_block);
 }
