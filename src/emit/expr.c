@@ -439,14 +439,14 @@ static void print_code(printer *p, const opf_expr *e) {
 static bool is_short(opf_dtype dtype) { return dtype == OPF_FLOAT16 || dtype == OPF_BFLOAT16; }
 
 /* Is `e` a number of the type already, whatever it is held in? Of such numbers the largest is one, as are their negatives. */
-static bool is_number_of(const opf_expr *e, opf_dtype dtype) {
+bool opf_emit_is_number_of(const opf_expr *e, opf_dtype dtype) {
     if (e->dtype == dtype) return true;
     if (e->kind == OPF_EXPR_FLOAT) return opf_dtype_round(dtype, e->real) == e->real;
     bool keeps = e->op == OPF_OP_MAX || e->op == OPF_OP_MIN || e->op == OPF_OP_NEG || e->op == OPF_OP_ABS;
     bool operation = (e->kind == OPF_EXPR_UNARY || e->kind == OPF_EXPR_BINARY) && keeps, cast = e->kind == OPF_EXPR_CAST && e->dtype == OPF_FLOAT32;
     if (!operation && !cast && e->kind != OPF_EXPR_SELECT) return false;
     for (int k = e->kind == OPF_EXPR_SELECT; k < e->n_args; k++)
-        if (!is_number_of(e->args[k], dtype)) return false;
+        if (!opf_emit_is_number_of(e->args[k], dtype)) return false;
     return true;
 }
 
@@ -455,7 +455,7 @@ static void print_rounded(printer *p, const opf_expr *e, int level) {
     opf_dtype dtype = (opf_dtype)e->dtype;
     bool cast = e->kind == OPF_EXPR_CAST, from_float = !cast || opf_dtype_held((opf_dtype)e->args[0]->dtype) == OPF_FLOAT32;
     bool short_type = from_float && is_short(dtype);
-    if (short_type && cast && is_number_of(e->args[0], dtype)) {
+    if (short_type && cast && opf_emit_is_number_of(e->args[0], dtype)) {
         print(p, e->args[0], level);
         return;
     }

@@ -18,6 +18,7 @@ void opf_emit_operand(const opf_expr *e, const opf_emit_scope *scope, opf_text *
 void opf_emit_code(const opf_expr *e, const opf_emit_scope *scope, opf_text *out);
 /* A float rounded to a narrow floating type, as a float. */
 void opf_emit_round(opf_dtype to, const char *number, opf_text *out);
+bool opf_emit_is_number_of(const opf_expr *e, opf_dtype dtype); /* without being rounded to the type (two bytes) */
 /* What the last rounding of a narrow floating value rounds, where that is a float; else the value. */
 static inline const opf_expr *opf_emit_unrounded(const opf_expr *e) { return e->kind == OPF_EXPR_CAST && e->args[0]->dtype == OPF_FLOAT32 ? e->args[0] : e; }
 /* The value of element `offset` of an argument: converted where it is stored otherwise than held. */

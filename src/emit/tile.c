@@ -41,8 +41,7 @@ const opf_expr *opf_tile_offset(opf_tile_printer *p, const opf_value *value, con
 
 static void print_variable(void *data, int position, opf_text *out) { opf_text_add(out, ((opf_tile_printer *)data)->names[position]); }
 
-/* A walk of the epilogue along flat columns: the inner column's variable is the flat index, the outer one's is 0. */
-static const opf_expr *flattened(opf_tile_printer *p, const opf_expr *offset) {
+const opf_expr *opf_tile_flattened(opf_tile_printer *p, const opf_expr *offset) {
     if (!p->flat_columns || p->tile->n_column < 2) return offset;
     const opf_expr *bind[3 * OPF_MAX_RANK] = {NULL};
     int first = opf_tile_first_column(p->tile);
@@ -65,6 +64,11 @@ static const char *sums_of(const opf_tile_printer *p, int stage) {
 
 static void print_load(void *data, const opf_expr *load, opf_text *out) {
     opf_tile_printer *p = data;
+    if (load->index >= OPF_TILE_ROUNDED) {
+        if (load->index == OPF_TILE_ROUNDED) opf_text_add(out, p->sums);
+        else opf_text_printf(out, "line_%d[i - piece]", load->index - OPF_TILE_ROUNDED);
+        return;
+    }
     if (load->index >= OPF_TILE_HOISTED) {
         opf_text_printf(out, "h%d", load->index - OPF_TILE_HOISTED);
         return;
@@ -86,7 +90,7 @@ static void print_load(void *data, const opf_expr *load, opf_text *out) {
     }
     const opf_value *value = p->group->stages.inputs.data[load->index];
     const char *place = opf_arena_printf(opf_pool_arena(p->pool), "p%d", load->index);
-    opf_emit_element(value->dtype, place, opf_tile_text(p, flattened(p, opf_tile_offset(p, value, load->args))), out);
+    opf_emit_element(value->dtype, place, opf_tile_text(p, opf_tile_flattened(p, opf_tile_offset(p, value, load->args))), out);
 }
 
 /* A sum is not rounded yet. */

@@ -1,7 +1,9 @@
 /* What follows a contraction's sums, on a block of them while it is in the cache: plain loops that the compiler vectorises. */
 #include <string.h>
 
+#include "emit/roundings.h"
 #include "emit/tile_internal.h"
+#include "loop/machine.h"
 
 static const char *print(opf_tile_printer *p, const opf_expr *e) { return opf_tile_operand_text(p, e); }
 
@@ -251,11 +253,74 @@ static bool stores_sums(const opf_tile_printer *p, const opf_expr *const *bodies
     return p->stores_line && p->tile->epilogue.count == 1 && value->kind == OPF_EXPR_LOAD && value->index == p->n_inputs + p->tile->anchor;
 }
 
+/* ---- rounded line by line ---- */
+
+typedef struct passes {
+    opf_tile_printer *p;
+    opf_roundings roundings;
+    const opf_expr **stages;  /* by stage: what stands for it */
+    const char *first;        /* the line's first column */
+} passes;
+
+static const opf_expr *stand_in(opf_pool *pool, const opf_expr *leaf, void *data) {
+    passes *a = data;
+    opf_tile_printer *p = a->p;
+    (void)pool;
+    if (leaf->kind != OPF_EXPR_LOAD || leaf->index >= OPF_TILE_PACKED) return NULL;
+    return leaf->index >= p->n_inputs ? a->stages[leaf->index - p->n_inputs] : NULL;
+}
+
+static void print_pass(passes *a, const char *target, const opf_expr *value) {
+    opf_tile_printer *p = a->p;
+    const char *name = p->names[opf_tile_first_depth(p->tile) - 1], *text = opf_tile_text(p, value);
+    opf_tile_open(p, "for (int64_t i = piece; i < piece_end; i++)");
+    if (strstr(text, name)) opf_tile_line(p, "const int64_t %s = %s%si;", name, a->first, *a->first ? " + " : "");
+    opf_tile_line(p, "%s = %s;", target, text);
+    opf_tile_close(p);
+}
+
+/* Nothing but the last stage is stored. */
+static bool stores_last_alone(const opf_tile_printer *p) {
+    for (size_t i = 0; i + 1 < p->tile->epilogue.count; i++)
+        if (p->tile->epilogue.data[i].result >= 0) return false;
+    return p->stores_line;
+}
+
+/* Elements in loops of their own between roundings; with many vector registers, in one loop. */
+static bool print_passes(opf_tile_printer *p, const opf_expr *const *bodies, const char *first, const char *count) {
+    const opf_tile *tile = p->tile;
+    if (!opf_machine_has_few_vectors(p->nest->machine) || !stores_last_alone(p)) return false;
+    const opf_stage *anchor = p->group->stages.list.data[tile->anchor];
+    passes a = {.p = p, .roundings = {.pool = p->pool, .first = OPF_TILE_ROUNDED + 1}, .first = first};
+    a.stages = OPF_ARRAY(opf_pool_arena(p->pool), const opf_expr *, p->group->stages.list.count);
+    bool rounds_sum = anchor->dtype == OPF_FLOAT16;
+    if (rounds_sum) a.stages[tile->anchor] = opf_load(p->pool, OPF_FLOAT16, OPF_TILE_ROUNDED, 0, NULL);
+    const opf_expr *value = NULL;
+    for (size_t i = 0; i < tile->epilogue.count; i++) {
+        value = opf_expr_map(p->pool, bodies[i], stand_in, &a);
+        bool last = i + 1 == tile->epilogue.count;
+        a.stages[tile->epilogue.data[i].stage] = value = opf_roundings_take(&a.roundings, last ? opf_emit_unrounded(value) : value);
+    }
+    if (!rounds_sum && !a.roundings.values.count) return false;
+    opf_tile_open(p, "for (int64_t piece = 0; piece < %s; piece += %d)", count, OPF_ELEMENTS_OF_PIECE);
+    opf_tile_line(p, "const int64_t piece_end = opf_min_i64(%s, piece + %d);", count, OPF_ELEMENTS_OF_PIECE);
+    if (rounds_sum) opf_tile_line(p, "opf_round_line_f16(sums + piece, piece_end - piece);");
+    for (size_t k = 0; k < a.roundings.values.count; k++) {
+        opf_tile_line(p, "_Alignas(64) float line_%zu[%d];", k + 1, OPF_ELEMENTS_OF_PIECE);
+        print_pass(&a, opf_arena_printf(opf_pool_arena(p->pool), "line_%zu[i - piece]", k + 1), a.roundings.values.data[k]);
+        opf_tile_line(p, "opf_round_line_f16(line_%zu, piece_end - piece);", k + 1);
+    }
+    print_pass(&a, "sums[i]", value);
+    opf_tile_close(p);
+    return true;
+}
+
 /* The loop over the columns of a line, the first of them `first`, and what comes behind it. Where a line is stored, elements may do without the column's number. */
 static void print_columns(opf_tile_printer *p, const opf_expr *const *bodies, const char *first, const char *count) {
     int column = opf_tile_first_depth(p->tile) - 1;
     const char *name = p->names[column];
-    if (!stores_sums(p, bodies)) {
+    p->sums = "sums[i]";
+    if (!stores_sums(p, bodies) && !print_passes(p, bodies, first, count)) {
         print_independence(p);
         opf_tile_open(p, "for (int64_t i = 0; i < %s; i++)", count);
         opf_text elements = {0}, *out = p->out;

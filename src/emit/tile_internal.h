@@ -8,6 +8,8 @@
 enum { OPF_TILE_EXTRA = 4 }; /* variables of the emitter's own, behind the axes */
 enum { OPF_TILE_HOISTED = 1 << 24 }; /* a load of tensor OPF_TILE_HOISTED + k stands for the local h<k> */
 
+enum { OPF_TILE_ROUNDED = 1 << 25 }; /* of tensor OPF_TILE_ROUNDED: for the rounded sum; OPF_TILE_ROUNDED + k: for the element of line k */
+
 /* Sizes that are not known now get a local each. */
 enum { OPF_TILE_ROWS, OPF_TILE_COLUMNS, OPF_TILE_DEPTH, OPF_TILE_PITCH, OPF_TILE_PLANE, OPF_TILE_SIZES };
 
@@ -39,6 +41,8 @@ const char *opf_tile_text(opf_tile_printer *p, const opf_expr *e);
 const char *opf_tile_operand_text(opf_tile_printer *p, const opf_expr *e);
 const char *opf_tile_code_text(opf_tile_printer *p, const opf_expr *e); /* what stores a value of a narrow floating type */
 
+/* A walk of the epilogue along flat columns: the inner column's variable is the flat index, the outer one's is 0. */
+const opf_expr *opf_tile_flattened(opf_tile_printer *p, const opf_expr *offset);
 const char *opf_tile_place(opf_tile_printer *p, const char *base, const opf_expr *offset); /* "base + offset", or "base" */
 
 /* What panels, windows and blocks are made of. */

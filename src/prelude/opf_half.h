@@ -49,6 +49,17 @@ static inline void opf_store_line_f16(uint16_t *restrict to, const float *restri
     for (; n >= OPF_LANES; n -= OPF_LANES, to += OPF_LANES, from += OPF_LANES) opf_vstore_f16(to, opf_vload(from));
     if (n > 0) opf_vstore_f16_part(to, opf_vload_part(from, (int)n), (int)n);
 }
+/* n elements rounded where they stand, as opf_round_f16 rounds them. */
+static inline void opf_round_line_f16(float *x, int64_t n) {
+#if OPF_LANES == 16 && defined(__AVX512F__) || OPF_LANES == 8 && defined(__F16C__)
+    for (; n >= OPF_LANES; n -= OPF_LANES, x += OPF_LANES) {
+        uint16_t codes[OPF_LANES];
+        opf_vstore_f16(codes, opf_vload(x));
+        opf_vstore(x, opf_vload_f16(codes));
+    }
+#endif
+    for (int64_t i = 0; i < n; i++) x[i] = opf_round_f16(x[i]);
+}
 
 /* As opf_copy_line: elements low … high-1 of a line of a window, `step` apart in the operand; zeros in front of them and behind. */
 static inline void opf_copy_line_f16(float *restrict to, int64_t low, int64_t high, int64_t length, const uint16_t *restrict from, int64_t step) {
