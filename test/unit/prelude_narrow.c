@@ -131,6 +131,30 @@ static void lines_of_float16(void **state) {
     }
 }
 
+/* A line is rounded as each of its elements is: between all neighbours of the least and of the largest, at the ends, and of every length. */
+static void lines_round_as_elements_do(void **state) {
+    (void)state;
+    enum { MOST = 70 };
+    const float ends[] = {INFINITY, -INFINITY, NAN, 65519.996f, 65520.0f, -65520.0f, 0x1p115f, -0x1.fffffep127f, 0x1p-149f, -0x1p-25f, 0x1.000002p-25f, 0.0f, -0.0f};
+    const int n_ends = (int)(sizeof ends / sizeof *ends);
+    for (uint32_t h = 0; h < 0x7c00; h++) {
+        float line[MOST + 2], from[MOST + 2];
+        int n = (int)(h % MOST);
+        for (int i = 0; i < n + 2; i++) {
+            uint32_t bits = (uint32_t)opf_bits_of_f32(opf_f16_to_f32((uint16_t)h)) + (uint32_t)i * UINT32_C(409); /* 8192 from one float16 to the next */
+            from[i] = line[i] = i % 17 == 5 ? ends[(h + (uint32_t)i) % (uint32_t)n_ends] : opf_f32_of_bits(bits | (i % 2 ? UINT32_C(0x80000000) : 0));
+        }
+        opf_round_line_f16(line + 1, n);
+        assert_int_equal(opf_bits_of_f32(line[0]), opf_bits_of_f32(from[0]));
+        assert_int_equal(opf_bits_of_f32(line[n + 1]), opf_bits_of_f32(from[n + 1]));
+        for (int i = 1; i <= n; i++) {
+            float rounded = opf_round_f16(from[i]);
+            if (isnan(rounded)) assert_true(isnan(line[i]));
+            else assert_int_equal(opf_bits_of_f32(line[i]), opf_bits_of_f32(rounded));
+        }
+    }
+}
+
 static void infinities_saturate_in_casts(void **state) {
     (void)state;
     assert_true(opf_finite_f32(INFINITY) == 0x1.fffffep127f && opf_finite_f32(-INFINITY) == -0x1.fffffep127f);
@@ -172,7 +196,7 @@ static void packed_elements(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(codes_read_as_what_they_are), cmocka_unit_test(numbers_round_as_stores_do), cmocka_unit_test(ties_go_to_even),
-        cmocka_unit_test(half_types_round_as_stores_do), cmocka_unit_test(rounding_in_place_takes_the_code_s_side), cmocka_unit_test(lines_of_float16),
+        cmocka_unit_test(half_types_round_as_stores_do), cmocka_unit_test(rounding_in_place_takes_the_code_s_side), cmocka_unit_test(lines_of_float16), cmocka_unit_test(lines_round_as_elements_do),
         cmocka_unit_test(infinities_saturate_in_casts), cmocka_unit_test(packed_elements),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
